@@ -30,10 +30,9 @@ Error wake_error(Wake wake, const Waiting& waiting) {
         case Wake::Stopped:
             return stopped_error();
         case Wake::TimedOut:
-            return make_error(
-                       Code::Timeout,
-                       fmt::format("no completion for {} ms: the peer is gone, or packets are lost",
-                                   waiting.patience.count()))
+            return make_error(Code::Timeout,
+                              "no completion for {} ms: the peer is gone, or packets are lost",
+                              waiting.patience.count())
                 .advise("check the path: rdma-perf doctor --peer HOST; or raise --timeout");
         case Wake::Removed:
             return gone_error(*waiting.device);

@@ -83,11 +83,10 @@ constexpr uint32_t kQueueKey = 0x1ee7a11;
 
 Error too_deep(const Device& device, const Point& point) {
     return make_error(Code::Unsupported,
-                      fmt::format("depth {} with {} queue pairs in a thread is more than {} can "
-                                  "queue",
-                                  point.depth,
-                                  (point.qps + point.threads - 1) / point.threads,
-                                  device.info.device))
+                      "depth {} with {} queue pairs in a thread is more than {} can queue",
+                      point.depth,
+                      (point.qps + point.threads - 1) / point.threads,
+                      device.info.device)
         .advise(point.qps > point.threads ? "use a smaller --depth, fewer --qps or more --threads"
                                           : "use a smaller --depth");
 }
@@ -158,10 +157,10 @@ Result<> Lane::create_queue_pair(const Device& device, const Group& group) {
     const uint32_t longest = device.port.max_msg_sz;
     if (point.transport == Transport::Srd && is_send(point.verb) && point.size > longest)
         return make_error(Code::Unsupported,
-                          fmt::format("{} sends messages of {} bytes at most, not of {}",
-                                      device.info.device,
-                                      longest,
-                                      point.size))
+                          "{} sends messages of {} bytes at most, not of {}",
+                          device.info.device,
+                          longest,
+                          point.size)
             .advise("use a smaller --size, or --verb write,read");
     // A processor reads inline data. EFA takes none with an RDMA WRITE.
     const bool can_inline =
@@ -190,10 +189,10 @@ Result<> Lane::create_queue_pair(const Device& device, const Group& group) {
         inline_bytes_ = wanted_inline;
     if (point.inline_bytes && inline_bytes_ != wanted_inline)
         return make_error(Code::Unsupported,
-                          fmt::format("{} takes no {} bytes inline with {} sends queued",
-                                      device.info.device,
-                                      wanted_inline,
-                                      depths.sends))
+                          "{} takes no {} bytes inline with {} sends queued",
+                          device.info.device,
+                          wanted_inline,
+                          depths.sends)
             .advise("use a smaller --inline, or auto");
     flags_ = inline_bytes_ != 0 ? IBV_SEND_INLINE : 0;
     receives_.resize(depths.receives);
@@ -237,10 +236,10 @@ Result<> Lane::aim(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu)
         return make_error(Code::BadInput, "the peer's memory is smaller than the point needs");
     TRY(choose_reads(peer));
     if (point.transport == Transport::Ud && point.size > mtu)
-        return make_error(
-                   Code::Unsupported,
-                   fmt::format(
-                       "a datagram of {} bytes is larger than the path MTU of {}", point.size, mtu))
+        return make_error(Code::Unsupported,
+                          "a datagram of {} bytes is larger than the path MTU of {}",
+                          point.size,
+                          mtu)
             .advise("use a smaller --size, or raise the MTU of both netdevs");
     if (is_datagram(point.transport))
         ah_ = TRY(make_address_handle(end_, qp_->pd, peer));
@@ -257,9 +256,9 @@ Result<> Lane::choose_reads(const DeviceInfo& peer) {
                           "one of the devices cannot do RDMA READ and atomic operations");
     if (point.reads > most)
         return make_error(Code::Unsupported,
-                          fmt::format("{} reads in flight are asked for; the devices can do {}",
-                                      point.reads,
-                                      most))
+                          "{} reads in flight are asked for; the devices can do {}",
+                          point.reads,
+                          most)
             .advise("use a smaller --reads, or auto");
     reads_ = point.reads != 0 ? point.reads : most;
     end_.own.initiator_depth = reads_;

@@ -98,9 +98,9 @@ Result<> check_iwarp(const Device& device, const Point& point) {
     const bool immediate = point.verb == Verb::SendImm || writes_with_immediate(point);
     if (immediate || is_atomic(point.verb))
         return make_error(Code::Unsupported,
-                          fmt::format("{} is an iWARP device: no immediate data, which latency of "
-                                      "write needs as well, and no atomic operations",
-                                      device.info.device))
+                          "{} is an iWARP device: no immediate data, which latency of "
+                          "write needs as well, and no atomic operations",
+                          device.info.device)
             .advise("use --verb send,read, or --verb write --mode bw");
     return {};
 }
@@ -135,8 +135,7 @@ Result<> VerbsTeam::connect(const DeviceInfo& peer,
                             uint32_t mtu) {
     if (remote.size() != point_.qps)
         return make_error(
-            Code::BadInput,
-            fmt::format("the peer has {} queue pairs instead of {}", remote.size(), point_.qps));
+            Code::BadInput, "the peer has {} queue pairs instead of {}", remote.size(), point_.qps);
     mtu_ = mtu;
     for (uint32_t number = 0; number < point_.qps; ++number)
         TRY(cm_ ? lane(number).aim(peer, remote[number], mtu)

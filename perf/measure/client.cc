@@ -39,9 +39,9 @@ Result<> check_known(const Hello& server, const Point& point) {
     for (const auto& [capability, is_asked] : asked) {
         if (is_asked && !can(server, capability))
             return make_error(Code::Unsupported,
-                              fmt::format("the server (version {}) does not know the setting '{}'",
-                                          server.version,
-                                          capability))
+                              "the server (version {}) does not know the setting '{}'",
+                              server.version,
+                              capability)
                 .advise("upgrade rdma-perf on the peer");
     }
     return {};
@@ -53,8 +53,7 @@ Result<uint64_t> lost_of(const PointResult& result, uint64_t sent, uint64_t seen
     const uint64_t late = loses ? result.checked.lost : 0;
     if (seen == sent || (seen < sent && loses) || (seen > sent && seen - sent <= late))
         return sent - std::min(sent, seen);
-    return make_error(Code::Internal,
-                      fmt::format("{} messages were sent, the other side saw {}", sent, seen));
+    return make_error(Code::Internal, "{} messages were sent, the other side saw {}", sent, seen);
 }
 }  // namespace
 

@@ -51,9 +51,8 @@ Result<> check_lists(const Plan& plan) {
         combinations *= list;
         if (combinations == 0 || combinations > kMaxCombinations)
             return make_error(Code::Usage,
-                              fmt::format("the plan has a list that is empty, or more than {} "
-                                          "combinations",
-                                          kMaxCombinations));
+                              "the plan has a list that is empty, or more than {} combinations",
+                              kMaxCombinations);
     }
     if (std::ranges::find(plan.sizes, 0U) != plan.sizes.end() ||
         std::ranges::find(plan.qps, 0U) != plan.qps.end())
@@ -68,10 +67,10 @@ Result<> check_interval(const Plan& plan, size_t runs) {
     if (plan.interval_ms != 0 &&
         (plan.interval_ms < kMinIntervalMs || plan.interval_ms > kMaxIntervalMs))
         return make_error(Code::Usage,
-                          fmt::format("--interval is {} ms, not from {} to {}",
-                                      plan.interval_ms,
-                                      kMinIntervalMs,
-                                      kMaxIntervalMs));
+                          "--interval is {} ms, not from {} to {}",
+                          plan.interval_ms,
+                          kMinIntervalMs,
+                          kMaxIntervalMs);
     if (plan.time_ms != kForever)
         return {};
     if (plan.interval_ms == 0)
@@ -81,8 +80,7 @@ Result<> check_interval(const Plan& plan, size_t runs) {
         return make_error(Code::Usage, "--verify full lasts as long as --time forever")
             .advise("use --verify edges");
     if (runs != 1 || plan.hosts == Hosts::Ramp)
-        return make_error(Code::Usage,
-                          fmt::format("--time forever is of one point, and the plan has {}", runs))
+        return make_error(Code::Usage, "--time forever is of one point, and the plan has {}", runs)
             .advise("name one --verb, --mode and --size, and no --reps");
     return {};
 }
@@ -92,8 +90,7 @@ Result<> check_plan(const Plan& plan) {
     TRY(check_lists(plan));
     const auto points = expand(plan);
     if (points.size() > kMaxPoints)
-        return make_error(Code::Usage,
-                          fmt::format("{} points are more than {}", points.size(), kMaxPoints));
+        return make_error(Code::Usage, "{} points are more than {}", points.size(), kMaxPoints);
     for (const Point& point : points) {
         TRY(check_limits(point).context(describe(point)));
         if (point.load)
@@ -108,12 +105,10 @@ Result<> check_plan(const Plan& plan) {
 
 Result<> check_reps(uint32_t reps, size_t points) {
     if (reps < 1 || reps > kMaxReps)
-        return make_error(Code::Usage,
-                          fmt::format("--reps {} is not from 1 to {}", reps, kMaxReps));
+        return make_error(Code::Usage, "--reps {} is not from 1 to {}", reps, kMaxReps);
     if (points * reps > kMaxRuns)
         return make_error(
-            Code::Usage,
-            fmt::format("{} points, --reps {}: more than {} results", points, reps, kMaxRuns));
+            Code::Usage, "{} points, --reps {}: more than {} results", points, reps, kMaxRuns);
     return {};
 }
 

@@ -55,7 +55,7 @@ Result<> check_name(std::string_view what, const std::string& name) {
     if (!name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
         name.find('\0') == std::string::npos)
         return {};
-    return make_error(Code::BadInput, fmt::format("{} '{}' is no name", what, printable(name, 40)));
+    return make_error(Code::BadInput, "{} '{}' is no name", what, printable(name, 40));
 }
 
 // A decimal number and at most a newline; drivers answer "N/A (no PMA)" or an error instead.
@@ -138,8 +138,7 @@ std::vector<std::string> flags_of(const Counters& grown) {
 Result<Counters> parse_counters(const Json& json) {
     if (!json.is_object() || json.size() > kMostCounters)
         return make_error(
-            Code::BadInput,
-            fmt::format("'counters' must be an object of at most {} members", kMostCounters));
+            Code::BadInput, "'counters' must be an object of at most {} members", kMostCounters);
     Counters out;
     for (const auto& [name, value] : json.items())
         out[printable(name, kNameLimit)] = TRY(base::as<uint64_t>(value, "counters"));

@@ -139,8 +139,8 @@ Result<CpuUse> parse_cpu_use(const Json& json) {
     for (const auto& [name, member] : kMembers) {
         const double value = TRY(required<double>(json, name));
         if (!(value >= 0 && value <= kMostSeconds))
-            return make_error(Code::BadInput,
-                              fmt::format("'{}' is {}, not from 0 to 10^9 seconds", name, value));
+            return make_error(
+                Code::BadInput, "'{}' is {}, not from 0 to 10^9 seconds", name, value);
         use.*member = value;
     }
     return use;

@@ -28,8 +28,7 @@ Result<Addresses> resolve(const std::string& host, uint16_t port, int flags) {
     const std::string service = std::to_string(port);
     const int rc = ::getaddrinfo(host.c_str(), service.c_str(), &hints, &list);
     if (rc != 0)
-        return make_error(Code::Unavailable,
-                          fmt::format("address '{}': {}", printable(host), gai_strerror(rc)))
+        return make_error(Code::Unavailable, "address '{}': {}", printable(host), gai_strerror(rc))
             .advise("name an address, or a host that `getent hosts` finds");
     return Addresses(list);
 }

@@ -98,11 +98,11 @@ class DmaBuf : public BufferSource {
         const std::lock_guard guard(lock_);
         if (bytes > size_ - used_)
             return make_error(Code::Busy,
-                              fmt::format("{} has {} bytes, of which {} are free: {} are needed",
-                                          kind.word,
-                                          size_,
-                                          size_ - used_,
-                                          bytes))
+                              "{} has {} bytes, of which {} are free: {} are needed",
+                              kind.word,
+                              size_,
+                              size_ - used_,
+                              bytes)
                 .advise("use a smaller --ring, --size or --qps, or a larger dma-buf");
         ++pieces_;
         used_ += bytes;
@@ -228,9 +228,9 @@ Result<Buffers> open_memory(std::string_view word) {
     const auto descriptor = number_behind(word, "dmabuf", true);
     if (!cuda && !rocm && !descriptor)
         return make_error(Code::BadInput,
-                          fmt::format("--memory '{}' is not known (allowed: host, huge, cuda[:N], "
-                                      "rocm[:N], dmabuf:FD)",
-                                      printable(word)))
+                          "--memory '{}' is not known (allowed: host, huge, cuda[:N], "
+                          "rocm[:N], dmabuf:FD)",
+                          printable(word))
             .advise("see rdma-perf(1)");
     // Small messages may ride in the completion itself, from where libmlx5 would copy them to the
     // buffer.

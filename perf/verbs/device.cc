@@ -236,8 +236,8 @@ Result<Device> open_row(Verbs& verbs, const GidRow& row) {
         device.info.link_bps =
             port_bps(device.port, device.port.link_layer == IBV_LINK_LAYER_ETHERNET);
     if (row.index > 255)  // ibv_global_route holds it in eight bits
-        return make_error(Code::Unsupported,
-                          fmt::format("GID index {} of {} cannot be used", row.index, row.device))
+        return make_error(
+                   Code::Unsupported, "GID index {} of {} cannot be used", row.index, row.device)
             .advise("choose one below 256: rdma-perf gids");
     if (device.info.active_mtu == 0)
         return make_error(Code::Kernel, "the port of " + row.device + " has no path MTU");
@@ -246,8 +246,7 @@ Result<Device> open_row(Verbs& verbs, const GidRow& row) {
 
 Error no_partition(const Device& device, const std::string& what) {
     const DeviceInfo& own = device.info;
-    return make_error(Code::Unsupported,
-                      fmt::format("port {} of {} {}", own.port, own.device, what))
+    return make_error(Code::Unsupported, "port {} of {} {}", own.port, own.device, what)
         .advise(fmt::format("see /sys/class/infiniband/{}/ports/{}/pkeys", own.device, own.port));
 }
 }  // namespace
@@ -335,7 +334,7 @@ bool is_gone(const Device& device, std::chrono::milliseconds grace) noexcept {
 }
 
 Error gone_error(const Device& device) {
-    return make_error(Code::Kernel, fmt::format("the RDMA device {} is gone", device.info.device))
+    return make_error(Code::Kernel, "the RDMA device {} is gone", device.info.device)
         .advise("see `rdma link`: was it, its netdev or its network namespace removed?");
 }
 
@@ -366,8 +365,7 @@ std::optional<Error> port_error(const Device& device) {
         port.state == IBV_PORT_ACTIVE)
         return std::nullopt;
     const std::string& netdev = device.info.netdev;
-    return make_error(Code::Unavailable,
-                      fmt::format("port {} of {} is down", number, device.info.device))
+    return make_error(Code::Unavailable, "port {} of {} is down", number, device.info.device)
         .advise(netdev.empty() ? "see `rdma link`" : "run: ip link set " + netdev + " up");
 }
 

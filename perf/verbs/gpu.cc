@@ -59,8 +59,7 @@ constexpr Vendor kRocm = {
     .install = "install ROCm's HIP runtime where rdma-perf runs, so that the loader finds it",
     .expose = "see rocminfo here, and give the container /dev/kfd and /dev/dri",
     .peer_memory =
-        "use a kernel with PCI_P2PDMA and DMABUF_MOVE_NOTIFY, and an adapter that takes "
-        "dma-bufs"};
+        "use a kernel with PCI_P2PDMA and DMABUF_MOVE_NOTIFY, and an adapter that takes dma-bufs"};
 
 struct GpuCalls {
     int (*init)(unsigned flags) = nullptr;
@@ -97,9 +96,9 @@ Result<GpuCalls> load_gpu(const Vendor& vendor) {
     if (library == nullptr) {
         const char* why = ::dlerror();
         return make_error(Code::Unsupported,
-                          fmt::format("--memory {}: {}",
-                                      vendor.word,
-                                      printable(why != nullptr ? why : "no library")))
+                          "--memory {}: {}",
+                          vendor.word,
+                          printable(why != nullptr ? why : "no library"))
             .advise(std::string(vendor.install));
     }
     GpuCalls calls;
@@ -128,8 +127,7 @@ Result<GpuCalls> load_gpu(const Vendor& vendor) {
         calls.export_hsa = reinterpret_cast<decltype(calls.export_hsa)>(
             ::dlsym(hsa, "hsa_amd_portable_export_dmabuf"));
     if (!is_whole)
-        return make_error(Code::Unsupported,
-                          fmt::format("--memory {}: the library is too old", vendor.word))
+        return make_error(Code::Unsupported, "--memory {}: the library is too old", vendor.word)
             .advise(std::string(vendor.install));
     return calls;
 }
@@ -182,8 +180,7 @@ class Gpu : public BufferSource {
         else if (calls_.hip_name != nullptr)
             word = calls_.hip_name(answer);
         const std::string_view error = word != nullptr ? word : "error";
-        return make_error(Code::Unsupported,
-                          fmt::format("{}: {}: {} ({})", kind.word, what, error, answer))
+        return make_error(Code::Unsupported, "{}: {}: {} ({})", kind.word, what, error, answer)
             .advise(std::string(fix));
     }
 

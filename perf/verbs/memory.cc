@@ -33,12 +33,11 @@ Result<> take_memory(size_t bytes) {
     do {
         const size_t all = memory_budget.load();
         if (before > all || bytes > all - before)
-            return make_error(
-                       Code::Busy,
-                       fmt::format("{} bytes are more than is left for data: {} of {} are in use",
-                                   bytes,
-                                   before,
-                                   all))
+            return make_error(Code::Busy,
+                              "{} bytes are more than is left for data: {} of {} are in use",
+                              bytes,
+                              before,
+                              all)
                 .advise(
                     "wait until other clients of the server are done, or use a smaller --size "
                     "or --depth");

@@ -22,8 +22,7 @@ std::string rtr_hint(int number) {
             return "the GID's netdev is not in this network namespace: see --explain-gid";
         case ETIMEDOUT:
             return "no ARP or neighbour answer from the peer's address: wrong network, VLAN, or "
-                   "the "
-                   "peer's interface is down";
+                   "the peer's interface is down";
         case EINVAL:
             return "the GID is empty, the port wants a GRH (--gid), or the device has not that "
                    "path MTU or as many reads: see --explain-gid";

@@ -151,25 +151,25 @@ Result<> check_address(const Address& address) {
     if (!address.is_loopback() && !address.is_link_local())
         return {};
     return make_error(Code::Unsupported,
-                      fmt::format("rdma_cm cannot be used with the {} address {}",
-                                  address.is_loopback() ? "loopback" : "link-local",
-                                  address.text()))
+                      "rdma_cm cannot be used with the {} address {}",
+                      address.is_loopback() ? "loopback" : "link-local",
+                      address.text())
         .advise("give both sides an address of an RDMA device's interface, with --bind there");
 }
 
 Result<> check_place(const CmBound& bound, const CmPlace& place) {
     const std::string& found = bound.device.device;
     if (found.empty())
-        return make_error(Code::Unsupported,
-                          fmt::format("no RDMA device has the address {}", place.address.text()))
+        return make_error(
+                   Code::Unsupported, "no RDMA device has the address {}", place.address.text())
             .advise("see `rdma link` and `ip address` in this network namespace");
     if (place.device.empty() || place.device == found)
         return {};
     return make_error(Code::Unsupported,
-                      fmt::format("rdma_cm uses {} for the address {}, the queue pairs are on {}",
-                                  found,
-                                  place.address.text(),
-                                  place.device))
+                      "rdma_cm uses {} for the address {}, the queue pairs are on {}",
+                      found,
+                      place.address.text(),
+                      place.device)
         .advise("give an address of the interface of " + place.device + ", or --device " + found);
 }
 
@@ -228,7 +228,7 @@ bool is_peers_fault(int number) {
 Error event_failure(const std::string& text, int status) {
     // -1 is librdmacm's own failure to look something up, without its reason.
     if (status >= -1)
-        return make_error(Code::Unavailable, fmt::format("{} (status {})", text, status))
+        return make_error(Code::Unavailable, "{} (status {})", text, status)
             .advise("see the address and its route: ip route get ADDRESS");
     Error error = sys_error(-status, text);
     if (is_peers_fault(-status))
@@ -293,9 +293,9 @@ Error event_error(const rdma_cm_event& event, bool iwarp) {
             return event_failure("rdma_cm does not find a route", status);
         case RDMA_CM_EVENT_REJECTED:
             return make_error(Code::Unavailable,
-                              fmt::format("the peer rejected the connection: {} (status {})",
-                                          reject_text(status, iwarp),
-                                          status))
+                              "the peer rejected the connection: {} (status {})",
+                              reject_text(status, iwarp),
+                              status)
                 .advise(kOtherSide);
         case RDMA_CM_EVENT_UNREACHABLE:
             return event_failure("the peer's rdma_cm does not answer", status)
@@ -312,9 +312,9 @@ Error event_error(const rdma_cm_event& event, bool iwarp) {
                 .advise("see `rdma link`: was it, its netdev or its network namespace removed?");
         default:
             return make_error(Code::Internal,
-                              fmt::format("event {} of rdma_cm (status {}) is not due",
-                                          static_cast<int>(event.event),
-                                          status));
+                              "event {} of rdma_cm (status {}) is not due",
+                              static_cast<int>(event.event),
+                              status);
     }
 }
 
