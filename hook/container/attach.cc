@@ -80,7 +80,7 @@ Result<std::string> key_of(Site& site, const Attachment& attachment) {
 // ---- one attachment
 
 // True if the attachment is the one that the journal has under its key. Where the device stays the
-// host's the key alone decides. The parent's name, the pool and the index make no difference then,
+// host's only the key decides. The parent's name, the pool and the index make no difference then,
 // and containers share the device without knowing of each other.
 bool may_share(const Journal& journal, const Attachment& attachment) {
     return stays_on_host(attachment) || journal.attachment == to_json(attachment);

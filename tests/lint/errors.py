@@ -36,6 +36,7 @@ OTHERS = {
     "perf/system/counters.cc": WORDS,
     "perf/system/cpu.cc": PEER,
     "perf/system/reading.cc": FILE,
+    "perf/verbs/cm/connection.h": PEER,
 }
 VERBS = set("""
     add annotate ask attach bind boot bring build call change check choose compare correct create do enable end find fix free give
