@@ -48,8 +48,7 @@ inline void expect_printed(const std::string& path,
         return;
     if (std::getenv("RDMA_WRITE_DOCUMENTS") == nullptr) {
         ADD_FAILURE() << path << ": behind " << begin << " must stand:\n"
-                      << printed
-                      << "\nto write it: cmake --build build/dev --target documents";
+                      << printed << "\nto write it: cmake --build build/dev --target documents";
         return;
     }
     text.replace(from, length, printed);
