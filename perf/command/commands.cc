@@ -68,9 +68,15 @@ class Measurement {
     }
 
     Result<> begin(std::span<const Client> clients) {
-        introduce(clients, report_);
+        report_.pairs.clear();
         for (const Client& client : clients) {
-            if (options_.explain_gid && client.has_device())
+            Pairing& pair = report_.pairs.emplace_back();
+            pair.server = client.server();
+            if (!client.has_device())
+                continue;
+            pair.client_device = client.device().info;
+            pair.server_device = client.server_device();
+            if (options_.explain_gid)
                 print(around_.err, client.device().explanation);
         }
         TRY(outputs_.begin(report_));

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "perf/measure/client.h"
 #include "perf/system/reading.h"
 #include "perf/verbs/memory.h"
 
@@ -217,18 +217,6 @@ Json json_tail(const Report& report) {
 
 bool Report::corrupt() const {
     return std::ranges::any_of(results, [](const auto& r) { return r.checked.wrong.has_value(); });
-}
-
-void introduce(std::span<const Client> clients, Report& report) {
-    report.pairs.clear();
-    for (const Client& client : clients) {
-        Pairing& pair = report.pairs.emplace_back();
-        pair.server = client.server();
-        if (!client.has_device())
-            continue;
-        pair.client_device = client.device().info;
-        pair.server_device = client.server_device();
-    }
 }
 
 Json to_json(const PointResult& result) {

@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +13,6 @@
 #include "perf/report/document.h"
 
 namespace perf {
-
-class Client;
 
 // Both ends of one client.
 struct Pairing {
@@ -34,9 +31,6 @@ struct Report {
 
     [[nodiscard]] bool corrupt() const;
 };
-
-// Puts both sides of each client into the report.
-void introduce(std::span<const Client> clients, Report& report);
 
 Json to_json(const Report& report);
 Json to_json(const PointResult& result);
