@@ -152,7 +152,7 @@ Result<Plan> plan_of(const PlanWords& words) {
     plan.modes = TRY(parse_list(words.modes, parse_word<Mode>));
     plan.sizes = TRY(parse_sizes(words.sizes));
     if (!words.time.empty())
-        plan.time_ms = TRY(parse_point_time(words.time));
+        plan.time_ms = words.time == "forever" ? kForever : TRY(parse_time_ms(words.time));
     else if (plan.iterations == 0)
         plan.time_ms = kDefaultTimeMs;
     if (!words.interval.empty())

@@ -417,8 +417,4 @@ Result<uint32_t> parse_time_ms(std::string_view text) {
     return static_cast<uint32_t>(ms);
 }
 
-Result<uint32_t> parse_point_time(std::string_view text) {
-    return text == "forever" ? kForever : parse_time_ms(text);
-}
-
 }  // namespace perf

@@ -297,9 +297,6 @@ Result<std::vector<uint32_t>> parse_sizes(std::string_view text);
 // "2s", "500ms", "1.5s", or seconds without a unit. 1 ms to kMaxTimeMs.
 Result<uint32_t> parse_time_ms(std::string_view text);
 
-// The same, or "forever".
-Result<uint32_t> parse_point_time(std::string_view text);
-
 // The values of a list of words between commas; the error of the first that is none.
 template <class T>
 Result<std::vector<T>> parse_list(std::string_view text, Result<T> (*parse)(std::string_view)) {
