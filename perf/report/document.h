@@ -43,6 +43,8 @@ class Sink {
     // `where` is a file, made or emptied at once; "-" for `out`; or empty.
     static Result<Sink> open(const std::string& where, std::FILE* out);
 
+    [[nodiscard]] bool wanted() const { return out_ != nullptr || fd_; }
+
     // All of it has left this process when it returns.
     Result<> write(std::string_view text) const;
 

@@ -427,7 +427,8 @@ Result<> Outputs::add(const PointResult& result) const {
 }
 
 Result<> Outputs::conclude(const Report& report) const {
-    TRY(jsonl_.write(line_of("end", json_tail(report))));
+    if (jsonl_.wanted())
+        TRY(jsonl_.write(line_of("end", json_tail(report))));
     if (json_.empty())
         return {};
     // Only now: what an earlier run left there is kept until there is something better.
