@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "perf/measure/options.h"
+#include "perf/measure/client.h"
 
 namespace perf {
 
