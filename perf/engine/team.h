@@ -108,19 +108,6 @@ class Team {
 // How long the warm-up of a point that is measured by time lasts.
 uint64_t warmup_ns(const Point& point);
 
-// When a latency loop has warmed up, and when it ends.
-inline Limit latency_warmup(const Point& point) {
-    if (point.time_ms != 0)
-        return {.until_ns = now_ns() + warmup_ns(point)};
-    return {.messages = warmup_of(point, point.iterations)};
-}
-
-inline Limit latency_limit(const Point& point) {
-    if (point.time_ms != 0)
-        return {.until_ns = now_ns() + uint64_t{point.time_ms} * 1'000'000};
-    return {.messages = point.iterations};
-}
-
 template <class L, class C>
 Ending measure_latency(
     L& lane, C& completer, Worker& worker, const Limit& limit, Histogram& histogram) {
@@ -246,15 +233,20 @@ class TeamOf : public Team {
                                          std::chrono::milliseconds(1000 / point_.rate + 1));
             return pong(lane, completer, hand.worker);
         }
+        const auto measure = [&](uint64_t time_ns, uint64_t messages, Histogram& histogram) {
+            const Limit limit = point_.time_ms != 0 ? Limit{.until_ns = now_ns() + time_ns}
+                                                    : Limit{.messages = messages};
+            return measure_latency(lane, completer, hand.worker, limit, histogram);
+        };
         Histogram ignored;
         const Ending warm =
-            measure_latency(lane, completer, hand.worker, latency_warmup(point_), ignored);
+            measure(warmup_ns(point_), warmup_of(point_, point_.iterations), ignored);
         if (!warm.good())
             return warm;
         shift.warmup = hand.worker.sent();
         shift.begin_ns = now_ns();
         const Ending end =
-            measure_latency(lane, completer, hand.worker, latency_limit(point_), shift.latencies);
+            measure(uint64_t{point_.time_ms} * 1'000'000, point_.iterations, shift.latencies);
         shift.end_ns = now_ns();
         // What finish() reports as sent.
         shift.flows.front().completed = hand.worker.sent();

@@ -309,7 +309,10 @@ class Conductor {
     // As attend(), and a first interrupt ends what is measured.
     Result<Attention> look(uint64_t until_ns, const std::function<bool()>& done) {
         const Stop& stop = clients_.front().control().stop();
-        const bool heeds = heed_ && !cut_ && !is_measured();
+        // It may be too late to end anything early.
+        const bool is_measured =
+            by_window_ ? window_is_over_ : std::ranges::count(progress_, Progress::Running) == 0;
+        const bool heeds = heed_ && !cut_ && !is_measured;
         const auto is_over = [&] { return (heeds && stop.interrupted()) || done(); };
         const Attention attention =
             TRY(attend(watched(), until_ns, is_over, heeds ? stop.interrupt_fd() : -1));
@@ -321,11 +324,6 @@ class Conductor {
                 client.cut_short();
         }
         return attention;
-    }
-
-    // Too late to end anything early.
-    [[nodiscard]] bool is_measured() const {
-        return by_window_ ? window_is_over_ : std::ranges::count(progress_, Progress::Running) == 0;
     }
 
     // The clients, and behind them those of the load.

@@ -76,14 +76,6 @@ void read_folder(const std::string& folder, std::string_view kind, Counters& out
             out[fmt::format("{}/{}", kind, name)] = *value;
     }
 }
-
-// The name is the one in the netdev's own namespace: here another interface may have it, or this
-// /sys may show another namespace. It is ours if both agree on the index.
-bool is_here(const std::string& netdev, const std::string& folder) {
-    base::RealFiles files;
-    const unsigned index = ::if_nametoindex(netdev.c_str());
-    return index != 0 && number_in(files, folder + "/ifindex") == index;
-}
 }  // namespace
 
 Result<Counters> read_counters(const CounterSource& source, const std::string& sysfs) {
@@ -101,7 +93,11 @@ Result<Counters> read_counters(const CounterSource& source, const std::string& s
         return out;
     TRY(check_name("netdev", source.netdev));
     const std::string netdev = fmt::format("{}/class/net/{}", sysfs, source.netdev);
-    if (is_here(source.netdev, netdev))
+    // The name is the one in the netdev's own namespace: here another interface may have it, or this
+    // /sys may show another namespace. It is ours if both agree on the index.
+    base::RealFiles files;
+    const unsigned index = ::if_nametoindex(source.netdev.c_str());
+    if (index != 0 && number_in(files, netdev + "/ifindex") == index)
         read_folder(netdev + "/statistics", "netdev", out);
     return out;
 }
@@ -208,22 +204,16 @@ NumberAttribute number_attribute(int type, uint32_t value) {
     return {{sizeof(NumberAttribute), static_cast<uint16_t>(type)}, value};
 }
 
-// Connected to the kernel, which then refuses what other processes send to it.
-UniqueFd open_nldev() {
-    UniqueFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA));
-    sockaddr_nl kernel{};
-    kernel.nl_family = AF_NETLINK;
-    if (fd && ::connect(fd.get(), reinterpret_cast<sockaddr*>(&kernel), sizeof kernel) != 0)
-        fd.reset();
-    return fd;
-}
-
 // Gives the payload of each message of the answer to take(). The kernel answers while it takes the
 // request, or the part before: there is nothing to wait for.
 template <class Request, class Take>
 void ask_nldev(const Request& request, Take&& take) {
-    const UniqueFd fd = open_nldev();
-    if (!fd || ::send(fd.get(), &request, sizeof request, 0) < 0)
+    const UniqueFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA));
+    // Connected to the kernel, which then refuses what other processes send to it.
+    sockaddr_nl kernel{};
+    kernel.nl_family = AF_NETLINK;
+    if (!fd || ::connect(fd.get(), reinterpret_cast<sockaddr*>(&kernel), sizeof kernel) != 0 ||
+        ::send(fd.get(), &request, sizeof request, 0) < 0)
         return;
     std::array<std::byte, 32768> buffer;  // the kernel's own limit for a part of a list
     for (;;) {

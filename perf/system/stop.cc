@@ -13,13 +13,6 @@ namespace perf {
 namespace {
 std::atomic<Stop*> signal_target = nullptr;
 
-void on_signal(int) {
-    const int saved = errno;
-    if (Stop* stop = signal_target.load(); stop != nullptr)
-        stop->interrupt();
-    errno = saved;
-}
-
 UniqueFd new_event() {
     return UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
@@ -50,7 +43,13 @@ Result<> stop_on_signals(Stop& stop) {
         return sys_error("eventfd");
     signal_target.store(&stop);
     struct sigaction action = {};
-    action.sa_handler = on_signal;  // no SA_RESTART: a blocking call must come back
+    // No SA_RESTART: a blocking call must come back.
+    action.sa_handler = [](int) {
+        const int saved = errno;
+        if (Stop* target = signal_target.load(); target != nullptr)
+            target->interrupt();
+        errno = saved;
+    };
     if (::sigaction(SIGINT, &action, nullptr) != 0 || ::sigaction(SIGTERM, &action, nullptr) != 0)
         return sys_error("sigaction");
     action.sa_handler = SIG_IGN;
