@@ -19,7 +19,7 @@ namespace perf {
 
 namespace {
 // ---- a plan: what run and loop measure, by words or by a file that has it already ---------------
-// The words of a plan as they are given; parse_plan() makes values of them.
+// The words of a plan as they are given; checked_plan() makes values of them.
 struct PlanWords {
     Plan plan;  // of options that are plain numbers
     std::string verbs = "write,read,send";
@@ -185,7 +185,7 @@ Result<Plan> plan_of(const PlanWords& words) {
     return plan;
 }
 
-Result<Plan> parse_plan(const PlanWords& words) {
+Result<Plan> checked_plan(const PlanWords& words) {
     Plan plan = TRY(words.file.empty() ? plan_of(words) : read_plan(words.file));
     TRY(check_plan(plan));
     return plan;
@@ -313,14 +313,14 @@ Result<Plan> parse_thesis(const std::string& suite, PlanWords words) {
     words.poll = suite == "cpu" ? "event" : "auto";
     if (suite != "multi_qp")
         words.qps = "1";
-    Plan plan = TRY(parse_plan(words));
+    Plan plan = TRY(checked_plan(words));
     plan.hosts = suite == "multi_dev" ? Hosts::Ramp : Hosts::All;
     return plan;
 }
 
 Result<MeasureOptions> parse_measure(const Words& words, MeasureOptions measure) {
     measure.side = TRY(parse_side(words));
-    measure.plan = TRY(parse_plan(words.plan));
+    measure.plan = TRY(checked_plan(words.plan));
     measure.side.by_cm = measure.plan.connect == Connect::Cm;
     measure.expectations = TRY(parse_expectations(words.expect));
     TRY(check_outputs(measure));
