@@ -80,7 +80,8 @@ TEST_F(CmContract, ConnectionsAndQueuePairsGoInAnyOrder) {
         if ((order & 2U) != 0)
             first_end.destroy_queue_pair();
         first.reset();
-        pair = {};
+        pair.client.reset();
+        pair.server.reset();
     }
 }
 
