@@ -173,7 +173,7 @@ base::Result<PointResult> run_in_partition(uint32_t index) {
         Client started = TRY(Client::start(verbs, pair.control(), client));
         Point wanted = point(Verb::Write, Mode::Bandwidth);
         wanted.marks.pkey_index = index;
-        return started.run(wanted);
+        return conduct({&started, 1}, wanted);
     }();
     (void)pair.outcome();
     EXPECT_EQ(verbs.objects(), 0U);

@@ -12,6 +12,7 @@
 #include "perf/measure/schedule.h"
 #include "perf/report/report.h"
 #include "tests/support/regex.h"
+#include "tests/support/temp_dir.h"
 #include "tests/unit/perf/document_check.h"
 #include "tests/unit/perf/fake_verbs.h"
 #include "tests/unit/perf/report_samples.h"

@@ -421,7 +421,7 @@ class EchoHalf : public ServerHalf {
   public:
     explicit EchoHalf(std::string device) : device_(std::move(device)) {}
 
-    Result<base::Json> answer(std::string_view type, const base::Json& frame) override {
+    Result<base::Json> answer(std::string_view /*type*/, const base::Json& frame) override {
         return message("echoed", {{"said", frame.value("say", "")}, {"device", device_}});
     }
 
