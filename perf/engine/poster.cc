@@ -65,12 +65,10 @@ int post_calls(const Hot& hot, SendRequest* first, uint32_t count) noexcept {
     for (uint32_t left = count; left != 0;) {
         const uint32_t run = std::min(left, hot.signal);
         const SendRequest* last = first + run - 1;
-        if (first != last) {
+        if (first != last)  // one branch with the loop: it asks the same at first
             set_id_and_flags(qp, *first);
-            do
-                add_request<kOpcode, kInline, kAddress>(qp, *first);
-            while (++first != last);
-        }
+        for (; first != last; ++first)
+            add_request<kOpcode, kInline, kAddress>(qp, *first);
         set_id_and_flags(qp, *last);
         add_request<kOpcode, kInline, kAddress>(qp, *last);
         ++first;
