@@ -186,15 +186,15 @@ Result<> Lane::create_queue_pair(const Device& device, const Group& group) {
     hot.qp = qp_.get();
     hot.extended = calls.qp;
     if (wanted_inline != 0 && caps.max_inline_data >= wanted_inline)
-        inline_bytes = wanted_inline;
-    if (point.inline_bytes && inline_bytes != wanted_inline)
+        inline_bytes_ = wanted_inline;
+    if (point.inline_bytes && inline_bytes_ != wanted_inline)
         return make_error(Code::Unsupported,
                           "{} takes no {} bytes inline with {} sends queued",
                           device.info.device,
                           wanted_inline,
                           depths.sends)
             .advise("use a smaller --inline, or auto");
-    flags_ = inline_bytes != 0 ? IBV_SEND_INLINE : 0;
+    flags_ = inline_bytes_ != 0 ? IBV_SEND_INLINE : 0;
     receives_.resize(depths.receives);
     return {};
 }
@@ -223,7 +223,7 @@ CmQueue Lane::cm_queue(uint32_t mtu) const {
             .access = static_cast<unsigned>(access_of(point, side) & remote),
             .mtu = mtu,
             .initiator_depth = static_cast<uint8_t>(
-                reads != 0 ? reads : std::min(end_.own.initiator_depth, kMaxReads)),
+                reads_ != 0 ? reads_ : std::min(end_.own.initiator_depth, kMaxReads)),
             .responder_depth = static_cast<uint8_t>(std::min(end_.own.responder_depth, kMaxReads)),
             .software = end_.software,
             .marks = point.marks};
@@ -260,8 +260,8 @@ Result<> Lane::choose_reads(const DeviceInfo& peer) {
                           point.reads,
                           most)
             .advise("use a smaller --reads, or auto");
-    reads = point.reads != 0 ? point.reads : most;
-    end_.own.initiator_depth = reads;
+    reads_ = point.reads != 0 ? point.reads : most;
+    end_.own.initiator_depth = reads_;
     return {};
 }
 

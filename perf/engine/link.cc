@@ -8,7 +8,7 @@ namespace perf {
 Result<Region> Region::create(const Device& device, size_t bytes, int access) {
     Memory memory = TRY(Memory::map({.in = {}, .out = {}, .bytes = bytes}));
     auto mr = TRY(register_memory(*device.verbs, device.pd.get(), memory.all(), access));
-    return Region{std::move(memory), std::move(mr)};
+    return Region(std::move(memory), std::move(mr));
 }
 
 Result<Link> Link::create(const Device& device, const LinkOptions& options) {

@@ -14,18 +14,26 @@
 namespace perf {
 
 // Memory that the device may use.
-struct Region {
+class Region {
+  public:
     // `access` as of ibv_reg_mr(3).
     static Result<Region> create(const Device& device, size_t bytes, int access);
 
-    [[nodiscard]] std::span<std::byte> bytes() const { return memory.all(); }
+    [[nodiscard]] std::span<std::byte> bytes() const { return memory_.all(); }
 
     [[nodiscard]] ibv_sge piece(size_t offset, size_t length) const {
-        return {memory.address(offset), static_cast<uint32_t>(length), mr->lkey};
+        return {memory_.address(offset), static_cast<uint32_t>(length), mr_->lkey};
     }
 
-    Memory memory;
-    Owned<ibv_mr> mr;
+    [[nodiscard]] uint64_t address() const { return memory_.address(0); }
+
+    [[nodiscard]] uint32_t rkey() const { return mr_->rkey; }
+
+  private:
+    Region(Memory memory, Owned<ibv_mr> mr) : memory_(std::move(memory)), mr_(std::move(mr)) {}
+
+    Memory memory_;
+    Owned<ibv_mr> mr_;
 };
 
 struct LinkOptions {

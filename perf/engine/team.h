@@ -290,9 +290,9 @@ class VerbsTeam : public TeamOf<Group> {
     // "link", which the server answers after this.
     Result<> link(const std::optional<CmTicket>& ticket);
 
-    [[nodiscard]] uint32_t inline_bytes() { return lane(0).inline_bytes; }
+    [[nodiscard]] uint32_t inline_bytes() { return lane(0).inline_bytes(); }
 
-    [[nodiscard]] uint32_t reads() { return lane(0).reads; }
+    [[nodiscard]] uint32_t reads() { return lane(0).reads(); }
 
     Result<Checked> fetch(const Round& round) override {
         return fetch_round(seat(round.lane), waiting_, round);

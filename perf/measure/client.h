@@ -5,8 +5,6 @@
 // together.
 #pragma once
 
-#include <chrono>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,43 +13,13 @@
 #include <vector>
 
 #include "perf/engine/team.h"
+#include "perf/measure/options.h"
 #include "perf/measure/result.h"
 #include "perf/protocol/control.h"
 #include "perf/verbs/device.h"
 
 namespace perf {
 
-// ---- what a command works with: the options of a side besides the plan, and its surroundings -----
-struct SideOptions {
-    DeviceWish wish;
-    Buffers memory = host_memory();  // of points over a device
-    bool by_cm = false;              // client: the plan connects by rdma_cm
-    Cm* cm = &system_cm();
-    std::chrono::milliseconds timeout{5000};  // of each step
-    // A server: that a client is silent between its steps, busy with its other servers.
-    std::chrono::milliseconds pause{30000};
-    bool allow_isolation_tests = false;  // a server: of any client
-};
-
-// Of commands that look and change nothing.
-struct LookOptions {
-    std::string peer;  // empty: none
-    uint16_t port = 0;
-    std::string json;  // file, "-" for standard output, empty: none
-    SideOptions side;
-};
-
-struct Surroundings {
-    Verbs& verbs;
-    Stop& stop;
-    std::FILE* out;  // results
-    std::FILE* err;  // everything else
-    // What a server does once it listens, before it hears anybody. main gives up there what it does
-    // not need (netns/base/confine.h).
-    std::function<Result<>()> settle_down = [] { return Result<>{}; };
-};
-
-// ---- a client ------------------------------------------------------------------------------------
 // What a client has measured, of a point or since the interval before.
 struct Stretch {
     std::vector<Part> parts;

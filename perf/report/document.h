@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "perf/measure/client.h"
+#include "perf/measure/options.h"
 
 namespace perf {
 

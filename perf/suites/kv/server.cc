@@ -155,9 +155,9 @@ class ExerciseHalf : public ServerHalf {
         const uint32_t mtu = std::min(device.info.active_mtu, lent_.peer->active_mtu);
         TRY(link.connect(*lent_.peer, remote, mtu));
         Endpoint own = link.endpoint();
-        own.address = table.memory.address(0);
+        own.address = table.address();
         own.length = shape.table_bytes();
-        own.rkey = table.mr->rkey;
+        own.rkey = table.rkey();
         service_ = std::make_unique<Service>(
             Service{shape, waiting, std::move(table), std::move(requests), std::move(link)});
         const Opened opened{.endpoints = {own}, .mtu = mtu, .poll = waiting.poll};
