@@ -25,7 +25,9 @@ class KeptView {
   public:
     explicit KeptView(const Json& value);
 
-    [[nodiscard]] JsonView view() const {
+    [[nodiscard]] JsonView view() const&& = delete;
+
+    [[nodiscard]] JsonView view() const& {
         return nodes_.empty() ? JsonView() : JsonView(text_, nodes_);
     }
 

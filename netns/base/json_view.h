@@ -26,6 +26,8 @@ class JsonView {
     JsonView(std::string_view text, const std::vector<JsonNode>& nodes)
         : JsonView(text, nodes, 0) {}
 
+    JsonView(std::string_view text, std::vector<JsonNode>&& nodes) = delete;
+
     [[nodiscard]] bool is_null() const { return is(JsonNode::Kind::Null); }
 
     [[nodiscard]] bool is_object() const { return is(JsonNode::Kind::Object); }
