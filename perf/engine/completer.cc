@@ -40,9 +40,12 @@ Error wake_error(Wake wake, const Waiting& waiting) {
             return sys_error("poll the completion queue");
         case Wake::Gone:
             return words_of_peer(waiting);
-        default:
-            return make_error(Code::Internal, "this is no error");
+        case Wake::Completions:
+        case Wake::Due:
+        case Wake::Word:
+            break;
     }
+    return make_error(Code::Internal, "this is no error");
 }
 
 Error ending_error(const Ending& ending, const Waiting& waiting) {

@@ -228,7 +228,9 @@ class Completer {
         if (wake != Wake::TimedOut)
             return wake;
         count = queue_->poll(out);
-        return count > 0 ? Wake::Completions : wake;
+        if (count == 0)
+            return wake;
+        return count > 0 ? Wake::Completions : Wake::Failed;
     }
 
     Q* queue_;
@@ -247,9 +249,11 @@ auto with_completer(Q& queue, const Waiting& waiting, Body&& body) {
             return with(Completer<PollMode::Event, Q>(queue, waiting));
         case PollMode::Hybrid:
             return with(Completer<PollMode::Hybrid, Q>(queue, waiting));
-        default:
-            return with(Completer<PollMode::Yield, Q>(queue, waiting));
+        case PollMode::Auto:
+        case PollMode::Yield:
+            break;
     }
+    return with(Completer<PollMode::Yield, Q>(queue, waiting));
 }
 
 }  // namespace perf

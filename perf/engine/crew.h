@@ -89,7 +89,7 @@ class Worker {
     std::atomic<uint64_t> received_{0};
 };
 
-// A count by the clock of this machine.
+// A count, and when it was read, by the clock of the side that counts.
 struct Reading {
     uint64_t count = 0;
     uint64_t at_ns = 0;

@@ -51,6 +51,7 @@ constexpr ibv_wr_opcode kOpcodes[] = {IBV_WR_RDMA_WRITE,
                                       IBV_WR_SEND_WITH_IMM,
                                       IBV_WR_ATOMIC_FETCH_AND_ADD,
                                       IBV_WR_ATOMIC_CMP_AND_SWP};
+static_assert(std::size(kOpcodes) == static_cast<size_t>(Verb::CompareSwap) + 1);
 
 ibv_wr_opcode opcode_of(const Point& point) {
     // A ping-pong by WRITE must tell the other side that the data is complete. Watching the last

@@ -19,7 +19,7 @@ namespace perf {
 
 struct Group;
 
-// What all lanes of a side are made of.
+// All that the lanes of a side are made of. For one call: it refers to the caller's.
 struct SideSetup {
     const Device& device;
     const Point& point;

@@ -104,6 +104,7 @@ struct alignas(kCacheLine) Hot {
 
 static_assert(sizeof(Hot) == kCacheLine);
 
+// Only `missing` changes once the lane is connected: its requests are built from the rest.
 struct Ring {
     static Result<Ring> make(const Point& point,
                              Side side,

@@ -5,7 +5,7 @@
 //
 // TeamOf: a team whose lanes come in groups of one kind (Group, TcpGroup): its rounds, and what its
 // threads do. So the loops know their lanes by type and call nothing virtual. VerbsTeam: over queue
-// pairs. TcpTeam: over TCP connections (streams.h), one for each lane.
+// pairs. TcpTeam: over TCP connections (control.h), one for each lane.
 #pragma once
 
 #include <algorithm>

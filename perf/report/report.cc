@@ -416,14 +416,17 @@ Result<> Outputs::begin(const Report& report) const {
 }
 
 Result<> Outputs::add(const Turn& turn, const Interim& interim) const {
+    if (!jsonl_.wanted())
+        return {};
     Json line = {{"rep", turn.rep}, {"of", describe(turn.point)}};
     line.update(to_json(interim, turn.point));
     return jsonl_.write(line_of("interval", line));
 }
 
 Result<> Outputs::add(const PointResult& result) const {
-    TRY(csv_.write(csv_row(result)));
-    return jsonl_.write(line_of("result", to_json(result)));
+    if (csv_.wanted())
+        TRY(csv_.write(csv_row(result)));
+    return jsonl_.wanted() ? jsonl_.write(line_of("result", to_json(result))) : Result<>();
 }
 
 Result<> Outputs::conclude(const Report& report) const {

@@ -32,6 +32,7 @@ constexpr uint64_t kPacketBytes[] = {kEthernet + kIpv4 + kUdp + kBthIcrc,
                                      kEthernet + kGrh + kBthIcrc,
                                      kLrh + kBthIcrc + kVcrc,
                                      kLrh + kGrh + kBthIcrc + kVcrc};
+static_assert(std::size(kPacketBytes) == static_cast<size_t>(HeaderStack::Iwarp));
 
 // Bytes on the wire of one message, in the direction that is busier with it.
 uint64_t message_bytes(const Wire& wire, const Point& point) {

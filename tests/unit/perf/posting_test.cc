@@ -77,6 +77,7 @@ TEST(Polling, IsByIbvPollCqElsewhere) {
             FakeVerbs verbs({polled_device(vendor, has)});
             const auto result = run_one(verbs, point(Verb::Write, mode));
             ASSERT_TRUE(result) << result.error().message();
+            EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
             EXPECT_EQ(verbs.polled_lazily(), 0U);
         }
     }
