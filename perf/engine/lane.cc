@@ -82,16 +82,6 @@ ibv_qp_type type_of(Transport transport) {
 // Any value will do: a queue key keeps strangers' datagrams out, and only by chance.
 constexpr uint32_t kQueueKey = 0x1ee7a11;
 
-Error too_deep(const Device& device, const Point& point) {
-    return make_error(Code::Unsupported,
-                      "depth {} with {} queue pairs in a thread is more than {} can queue",
-                      point.depth,
-                      (point.qps + point.threads - 1) / point.threads,
-                      device.info.device)
-        .advise(point.qps > point.threads ? "use a smaller --depth, fewer --qps or more --threads"
-                                          : "use a smaller --depth");
-}
-
 // Bandwidth of SEND over iWARP: nothing there holds a sender back. Its sends complete once TCP has
 // them, and one that finds no receive ends the connection (RFC 5041, 7.2: no buffer available),
 // where InfiniBand would answer RNR and try again. So the receiver grants what it has room for: a
@@ -389,12 +379,20 @@ int Lane::post_credit() noexcept {
 // ---- group --------------------------------------------------------------------------------------
 Result<Group> Group::create(const SideSetup& setup, uint32_t first, uint32_t count) {
     const Device& device = setup.device;
-    const bool by_credits = needs_credits(device, setup.point);
-    const QueueDepths depths = queue_depths(setup.point, setup.side, by_credits);
+    const Point& point = setup.point;
+    const bool by_credits = needs_credits(device, point);
+    const QueueDepths depths = queue_depths(point, setup.side, by_credits);
     const uint64_t entries = uint64_t{count} * (depths.sends + std::max(depths.receives, 1U));
     if (std::cmp_greater(std::max(depths.sends, depths.receives), device.attr.max_qp_wr) ||
         std::cmp_greater(entries, device.attr.max_cqe))
-        return too_deep(device, setup.point);
+        return make_error(Code::Unsupported,
+                          "depth {} with {} queue pairs in a thread is more than {} can queue",
+                          point.depth,
+                          (point.qps + point.threads - 1) / point.threads,
+                          device.info.device)
+            .advise(point.qps > point.threads
+                        ? "use a smaller --depth, fewer --qps or more --threads"
+                        : "use a smaller --depth");
     Group group;
     group.domain = alloc_thread_domain(*device.verbs, device.context.get(), device.pd.get());
     // A credit is known by its length, which is not read lazily. Nor is librxe polled so: before

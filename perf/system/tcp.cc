@@ -66,14 +66,7 @@ std::optional<Address> address_of(int fd, NameOf name_of_end) {
     return name_of_end(fd, end.get(), &end.length) == 0 ? from_sockaddr(end.get()) : std::nullopt;
 }
 
-std::string socket_name(int fd, uint16_t port) {
-    const auto address = address_of(fd, ::getsockname);
-    if (!address)
-        return "?";
-    return fmt::format(fmt::runtime(address->is_v4() ? "{}:{}" : "[{}]:{}"), address->text(), port);
-}
-
-// The same with another port.
+// One end of a connection, with another port.
 template <class NameOf>
 SocketAddress beside(int fd, NameOf name_of_end, uint16_t port) {
     SocketAddress address;
@@ -100,7 +93,11 @@ Result<Listener> listen_at(const sockaddr& address, socklen_t length, int backlo
     SocketAddress own;
     if (::getsockname(listener.fd.get(), own.get(), &own.length) == 0)
         listener.port = ntohs(own.in().sin_port);
-    listener.name = socket_name(listener.fd.get(), listener.port);
+    const auto here = from_sockaddr(own.get());
+    listener.name =
+        here ? fmt::format(
+                   fmt::runtime(here->is_v4() ? "{}:{}" : "[{}]:{}"), here->text(), listener.port)
+             : "?";
     return listener;
 }
 

@@ -68,14 +68,10 @@ constexpr LaneSpeed kLaneSpeeds[] = {{1, 2.5e9, 2e9},                        // 
 constexpr std::pair<uint32_t, uint32_t> kWidths[] = {{1, 1}, {2, 4}, {4, 8}, {8, 12}, {16, 2}};
 
 HeaderStack stack_of(const DeviceInfo& info) {
-    switch (info.gid_type) {
-        case GidType::RoceV2:
-            return info.gid.is_v4() ? HeaderStack::RoceV2Ipv4 : HeaderStack::RoceV2Ipv6;
-        case GidType::RoceV1:
-            return HeaderStack::RoceV1;
-        case GidType::InfiniBand:
-            break;
-    }
+    if (info.gid_type == GidType::RoceV2)
+        return info.gid.is_v4() ? HeaderStack::RoceV2Ipv4 : HeaderStack::RoceV2Ipv6;
+    if (info.gid_type == GidType::RoceV1)
+        return HeaderStack::RoceV1;
     // An active InfiniBand port has a LID; an iWARP port has none, and its GIDs no type of theirs.
     return info.lid != 0 ? HeaderStack::InfiniBand : HeaderStack::Iwarp;
 }
