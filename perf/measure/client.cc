@@ -60,9 +60,7 @@ Result<uint64_t> lost_of(const PointResult& result, uint64_t sent, uint64_t seen
 Result<Client> Client::greet(Control control, const SideOptions& options) {
     Client client(std::move(control), options);
     const Hello own = own_hello();
-    const Json hello =
-        TRY(client.control_.ask(message("hello", to_json(own)), "hello", client.step()));
-    client.server_ = TRY(parse<Hello>(hello));
+    client.server_ = TRY(client.ask<Hello>("hello", to_json(own), "hello"));
     TRY(check_compatible(own, client.server_));
     return client;
 }
@@ -71,9 +69,7 @@ Result<Client> Client::start(Verbs& verbs, Control control, const SideOptions& o
     Client client = TRY(greet(std::move(control), options));
     client.device_ = TRY(client.choose_device(verbs));
     place_buffers(*client.device_, options.memory);
-    const Json device = TRY(client.control_.ask(
-        message("device", to_json(client.device_->info)), "device", client.step()));
-    client.peer_ = TRY(parse<DeviceInfo>(device));
+    client.peer_ = TRY(client.ask<DeviceInfo>("device", to_json(client.device_->info), "device"));
     return client;
 }
 
@@ -136,8 +132,7 @@ Result<> Client::open_verbs(const Point& wish) {
     auto team = TRY(VerbsTeam::create(
         *device_, result_.point, Side::Client, waiting, cm_ends_of(*options_.cm, control_)));
     body["endpoints"] = to_json(team->endpoints());
-    const Json frame = TRY(control_.ask(message("open", std::move(body)), "opened", step()));
-    const Opened opened = TRY(parse<Opened>(frame));
+    const Opened opened = TRY(ask<Opened>("open", std::move(body), "opened"));
     if (opened.mtu > device_->info.active_mtu)
         return make_error(Code::BadInput, "the server chose a path MTU that our port cannot do");
     TRY(team->connect(peer_, opened.endpoints, opened.mtu));
@@ -153,9 +148,7 @@ Result<> Client::open_verbs(const Point& wish) {
 
 Result<> Client::open_tcp(const Point& wish) {
     auto team = TRY(TcpTeam::create(result_.point, Side::Client, waiting()));
-    const Json frame =
-        TRY(control_.ask(message("open", {{"point", to_json(wish)}}), "opened", step()));
-    const StreamOffer offer = TRY(parse<StreamOffer>(frame));
+    const auto offer = TRY(ask<StreamOffer>("open", {{"point", to_json(wish)}}, "opened"));
     TRY(team->connect(TRY(dial_streams(control_, offer, result_.point.qps, step()))));
     result_.server_poll = offer.poll;
     team_ = std::move(team);
@@ -239,17 +232,14 @@ Result<Checked> Client::fetch_from_server(const Round& round) {
         TRY(control_.ask(message("fill", to_json(round)), "filled", step()));
     Checked checked = TRY(team_->fetch(round));
     if (is_atomic(result_.point.verb) && !checked.wrong)
-        add(checked,
-            TRY(parse<Checked>(
-                TRY(control_.ask(message("verify", to_json(round)), "verified", step())))));
+        add(checked, TRY(ask<Checked>("verify", to_json(round), "verified")));
     return checked;
 }
 
 Result<Checked> Client::serve_fetch(const Round& round) {
     if (round.left == 0)
         TRY(team_->fill(round));
-    Checked checked =
-        TRY(parse<Checked>(TRY(control_.ask(message("fetch", to_json(round)), "fetched", step()))));
+    Checked checked = TRY(ask<Checked>("fetch", to_json(round), "fetched"));
     if (is_atomic(result_.point.verb) && !checked.wrong)
         add(checked,
             TRY(team_->check({.lane = round.lane, .number = round.number, .from = Side::Server})));

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "perf/engine/team.h"
@@ -102,6 +103,11 @@ class Client {
 
     Client(Control control, const SideOptions& options)
         : control_(std::move(control)), options_(options) {}
+
+    template <class T>
+    Result<T> ask(std::string_view type, Json body, std::string_view answer) {
+        return parse<T>(TRY(control_.ask(message(type, std::move(body)), answer, step())));
+    }
 
     Result<Device> choose_device(Verbs& verbs) const;
     Result<> open_verbs(const Point& wish);
