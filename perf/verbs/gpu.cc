@@ -211,7 +211,13 @@ class Gpu::Piece : public Buffer {
                         gpu_->calls_.allocate(&allocated_, bytes + kGpuPage),
                         "use a smaller --size or --depth, or a GPU with more memory left"));
         address = (allocated_ + kGpuPage - 1) / kGpuPage * kGpuPage;
-        export_it(bytes);
+        // No dma-buf is no error yet: the kernel may have peer memory.
+        const GpuCalls& calls = gpu_->calls_;
+        int fd = -1;
+        if ((calls.export_range != nullptr &&
+             calls.export_range(&fd, address, bytes, kDmaBufHandle, 0) == 0) ||
+            (calls.export_hsa != nullptr && calls.export_hsa(address, bytes, &fd, &offset) == 0))
+            dma_buf = fd;
         return {};
     }
 
@@ -229,17 +235,6 @@ class Gpu::Piece : public Buffer {
     }
 
   private:
-    // No dma-buf is no error yet: the kernel may have peer memory.
-    void export_it(size_t bytes) {
-        const GpuCalls& calls = gpu_->calls_;
-        int fd = -1;
-        if (calls.export_range != nullptr &&
-            calls.export_range(&fd, address, bytes, kDmaBufHandle, 0) == 0)
-            dma_buf = fd;
-        else if (calls.export_hsa != nullptr && calls.export_hsa(address, bytes, &fd, &offset) == 0)
-            dma_buf = fd;
-    }
-
     const Gpu* gpu_;
     std::unique_ptr<Buffer> copy_;
     uint64_t allocated_ = 0;
