@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 
 namespace perf {

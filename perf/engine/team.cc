@@ -3,8 +3,6 @@
 
 #include <numeric>
 
-#include <fmt/format.h>
-
 namespace perf {
 
 uint64_t warmup_ns(const Point& point) {

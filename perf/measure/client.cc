@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "perf/protocol/control.h"
 #include "perf/system/tcp.h"
 #include "perf/verbs/limit.h"
 

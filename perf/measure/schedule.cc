@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include <fmt/format.h>
-
 namespace perf {
 
 std::vector<Turn> schedule(const Plan& plan) {

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <utility>
 
-#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

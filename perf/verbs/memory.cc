@@ -4,8 +4,6 @@
 #include <atomic>
 #include <limits>
 
-#include <fmt/format.h>
-
 namespace perf {
 
 namespace {

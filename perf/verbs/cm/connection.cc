@@ -14,7 +14,6 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
-#include "perf/protocol/message.h"
 #include "perf/verbs/queue_pair.h"
 
 namespace perf {
