@@ -201,7 +201,7 @@ Result<> check_schema(const Json& root) {
         Code::BadInput, "schema '{}' is not known (known: {})", printable(schema), kSchema);
 }
 
-Result<ReportFile> parse(std::string_view text, const std::string& name) {
+Result<ReportFile> report_of(std::string_view text, const std::string& name) {
     const Json root = TRY(base::parse_json(text, "the report"));
     TRY(check_schema(root));
     ReportFile file;
@@ -255,7 +255,7 @@ std::vector<std::string_view> allow_words() {
 }
 
 Result<ReportFile> parse_report(std::string_view text, const std::string& name) {
-    return about_file(parse(text, name), name);
+    return about_file(report_of(text, name), name);
 }
 
 Result<ReportFile> read_report(const std::string& path) {
