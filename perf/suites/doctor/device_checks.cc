@@ -47,9 +47,7 @@ Finding refused_node(const std::string& path, int number, Status status) {
 // Why the attach failed, if attach.json says that it did.
 std::optional<std::string> failed_attach(const std::string& text) {
     const auto json = base::parse_json(text, "attach.json");
-    if (!json || required<bool>(*json, "attached").has_value() == false)
-        return std::nullopt;
-    if (*required<bool>(*json, "attached"))
+    if (!json || base::optional_member<bool>(*json, "attached", true).value())
         return std::nullopt;
     const auto error = base::optional_member<std::string>(*json, "error", "no reason is given");
     return printable(error ? *error : "no reason is given", 300);

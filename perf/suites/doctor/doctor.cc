@@ -9,7 +9,6 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "perf/report/report.h"
 #include "perf/system/tcp.h"
 #include "perf/verbs/memory.h"
 
@@ -133,18 +132,6 @@ Scene gather(const LookOptions& options, Verbs& verbs, const Stop& stop, const s
 }
 
 // ---- the command --------------------------------------------------------------------------------
-namespace {
-// Returns the most memory that one side of a point of the plan registers.
-uint64_t bytes_of(const Plan& plan) {
-    uint64_t bytes = 0;
-    for (const Point& point : expand(plan)) {
-        for (const Side side : {Side::Client, Side::Server})
-            bytes = std::max<uint64_t>(bytes, layout_of(point, side).bytes);
-    }
-    return bytes;
-}
-}  // namespace
-
 std::vector<Diagnosis> examine(const Scene& scene) {
     std::vector<Diagnosis> out;
     for (const auto checks : {device_checks(), limit_checks()}) {
@@ -165,8 +152,11 @@ Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer) {
 Exit doctor(const LookOptions& look, const Surroundings& around) {
     Document document{.kind = "doctor", .json = look.json, .around = around};
     Scene scene = gather(look, around.verbs, around.stop, "");
-    if (const auto usual = parse_plan(Json::object()))
-        scene.needed_bytes = bytes_of(*usual);
+    for (const Point& point : expand(Plan{})) {
+        for (const Side side : {Side::Client, Side::Server})
+            scene.needed_bytes =
+                std::max<uint64_t>(scene.needed_bytes, layout_of(point, side).bytes);
+    }
     const auto diagnoses = examine(scene);
     document.say(base::to_text(diagnoses));
     document.members = to_json(diagnoses, look.peer);
