@@ -16,16 +16,6 @@ namespace perf {
 namespace {
 constexpr size_t kMaxForeign = 32;
 constexpr uint16_t kAttemptStream = 1;  // of patterns: never that of a control run
-
-// What this container sees of RDMA devices, whosever they are.
-std::set<std::string> visible_devices(Verbs& verbs, const std::string& root) {
-    std::set<std::string> names;
-    if (const auto listed = verbs.device_names())
-        names.insert(listed->begin(), listed->end());
-    if (const auto shown = read_names(root + "/sys/class/infiniband"))
-        names.insert(shown->begin(), shown->end());
-    return names;
-}
 }  // namespace
 
 Result<Arena> Arena::enter(Verbs& verbs,
@@ -66,7 +56,12 @@ Result<> Arena::look_around(const DeviceWish& wish) {
         else if (!is_default_here && row.type != GidType::InfiniBand)
             foreign_gids_.push_back(row);
     }
-    for (const std::string& name : visible_devices(verbs(), root_)) {
+    std::set<std::string> visible;  // RDMA devices, whosever they are
+    if (const auto listed = verbs().device_names())
+        visible.insert(listed->begin(), listed->end());
+    if (const auto shown = read_names(root_ + "/sys/class/infiniband"))
+        visible.insert(shown->begin(), shown->end());
+    for (const std::string& name : visible) {
         if (!ours.contains(name) && foreign_.size() < kMaxForeign)
             foreign_.push_back(name);
     }
