@@ -76,8 +76,10 @@ Result<> note_nodes(const Context& context,
             return node.key != key && node.number == number;
         };
         for (const GrantedNode& other : TRY(read_nodes(store, has_number))) {
+            if (is_granted(device, other))
+                continue;  // all that share a device have its number
             const auto container = TRY(store.load_container(other.key));
-            if (!is_granted(device, other) && container && TRY(is_alive(context, *container)))
+            if (container && TRY(is_alive(context, *container)))
                 TRY(revoke(context, *container, other));
         }
         const Json json = base::object(

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A container may open a device number. Its device may go while it runs, and the number then is the
 // next device's.
+#include <filesystem>
+#include <fstream>
+#include <map>
+
 #include <gmock/gmock.h>
 
 #include "hook/container/into_running.h"
@@ -81,6 +85,24 @@ TEST_F(GrantedNodes, GcTakesAwayWhatIsStaleAndSaysSo) {
     EXPECT_FALSE(fake_.world.processes.at(one.init).devices.contains(number));
     ASSERT_TRUE(one.poststop());
     expect_nothing_left();
+}
+
+// Of those that share a device nothing more is read than whose device it is: they may be many.
+TEST_F(GrantedNodes, ANewContainerReadsNoRecordOfThoseThatShareItsDevice) {
+    const std::map<std::string, std::string> shared = {{"rdma.mode", "softroce"},
+                                                       {"rdma.placement", "host"}};
+    Life one = container("one", shared);
+    Life two = container("two", shared);
+    ASSERT_TRUE(one.start());
+    const std::filesystem::path folder = state_.path() + "/containers";
+    const std::filesystem::path record = std::filesystem::directory_iterator(folder)->path();
+    std::filesystem::rename(record, record.string() + ".kept");
+    std::ofstream(record) << "unreadable";
+    const auto started = two.start();
+    EXPECT_TRUE(started) << started.error().message();
+    std::filesystem::rename(record.string() + ".kept", record);
+    ASSERT_TRUE(one.poststop());
+    ASSERT_TRUE(two.poststop());
 }
 
 TEST_F(GrantedNodes, ADeviceThatIsRenamedIsTheSame) {
