@@ -23,8 +23,8 @@ namespace perf {
 // other. The measuring thread never talks to the peer and never waits for anybody but its
 // completions, the start, and a word; everything it counts may be read while it runs.
 //
-// A sending worker is told to close (post nothing more); a receiving one how many messages there
-// are to come, which ends it once they are there. Either may be aborted.
+// Close: a sending worker posts nothing more; a receiving one ends once as many messages have come
+// as its peer has sent. Abort ends either at once.
 enum class Phase : uint8_t { Run, Close, Abort };
 
 class Worker {

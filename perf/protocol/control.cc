@@ -179,7 +179,8 @@ class Doorman {
             hear(caller);  // ours have mostly spoken by now
             if (caller.gone)
                 continue;
-            // All of ours may be slow, too: it is a stranger that goes.
+            // There is room for all expected connections, however slow. So one too many means that a
+            // stranger is among them, and the oldest goes.
             if (callers_.size() == kStrangers + streams_.size())
                 callers_.pop_front();
             callers_.push_back(std::move(caller));

@@ -39,7 +39,7 @@ Result<Plan> parse_plan(const Words& words, uint64_t seed) {
     return plan;
 }
 
-// ---- what is said of it -------------------------------------------------------------------------
+// ---- report -------------------------------------------------------------------------------------
 namespace {
 constexpr Method kMethods[] = {Method::Send, Method::Read};
 

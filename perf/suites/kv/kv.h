@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv: the key-value exercise: its command, its messages, the client's side, and what is said of it.
+// kv: the key-value exercise: its command, its messages, the client's side, and its report.
 // GETs are done one at a time, by either method over the same table, queue pair and keys; every
 // value that comes back is checked.
 #pragma once
@@ -165,7 +165,7 @@ class Exercise {
     Link link_;
 };
 
-// ---- what is said of it (command.cc) ------------------------------------------------------------
+// ---- report (command.cc) ------------------------------------------------------------------------
 struct Findings {
     Plan plan;
     // Once a server was reached.
