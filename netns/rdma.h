@@ -166,7 +166,8 @@ class RdmaDevices {
     // shows whether the kernel's rxe serves this namespace (before 7.1 it does not).
     virtual Result<bool> roce_port_served(const Netns& ns) = 0;
 
-    // Returns the first such entry of type RoCE v2; nothing if the table has none.
+    // Returns such an entry of type RoCE v2, the first one if any netdev will do; nothing if the
+    // table has none.
     virtual Result<std::optional<GidEntry>> find_gid(const Netns& ns,
                                                      const RdmaDevice& device,
                                                      const WantedGid& wanted) = 0;

@@ -20,6 +20,7 @@ struct GrantedNode {
     std::string device;             // the RDMA device's name
     uint64_t node_guid = 0;         // 0: the driver gives none (EFA), and the index tells
     std::optional<uint32_t> index;  // the RDMA device's; nothing: written by an earlier version
+    std::string file;               // its name in nodes/
 };
 
 // Records a container's device numbers before the container can open them. If a living container

@@ -8,7 +8,8 @@
 //                         AKEY
 //   leases/vf-ADDRESS     a VF held, by PCI address (of another bus BUS_NAME); content: AKEY
 //   leases/adapter-HANDLE adapter on which rdmactl is at work, by devlink handle; content: rdmactl
-//   nodes/MAJOR:MINOR-KEY the RDMA device whose verbs node the container may open; granted_nodes.h
+//   nodes/MAJOR:MINOR:GUID:INDEX-KEY
+//                         the RDMA device whose verbs node the container may open; granted_nodes.h
 //   attach/KEY.json       the file that the container sees as /run/rdma/attach.json
 //   view/KEY/             the container's view of /sys/class, its nccl.conf and ucx.conf
 //   eswitches/DEVICE.json the state of an e-switch before rdmactl asap2 enable

@@ -2,6 +2,7 @@
 #include "netns/kernel/gid_table.h"
 
 #include <cerrno>
+#include <utility>
 
 namespace netns {
 
@@ -26,13 +27,12 @@ Result<GidTable> enter_table(const SysTree& sys, const std::string& device) {
         .as(base::Code::Unavailable);
 }
 
-// Returns the number of usable slots: the index of the first missing one.
-Result<uint32_t> usable_slots(const SysTree& gids) {
-    uint32_t low = 0;
-    uint32_t high = kUsableGids;
+// Returns the first slot in [low, high) that is not so, or `high`: where a run of such slots ends.
+template <typename IsSo>
+Result<uint32_t> end_of_run(uint32_t low, uint32_t high, const IsSo& is_so) {
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (TRY(gids.read(std::to_string(middle))))
+        if (TRY(is_so(middle)))
             low = middle + 1;
         else
             high = middle;
@@ -55,28 +55,60 @@ bool is_free(const std::string& text) {
     const auto gid = parse_gid(text);
     return !gid || *gid == Gid{};
 }
+
+// Returns a slot behind which the table is free, but for what churn has left there. The kernel
+// fills the first free slot, so the newest entry is in front of it, or in a hole.
+Result<uint32_t> end_of_used(const SysTree& gids) {
+    const auto is_used = [&](uint32_t slot) -> Result<bool> {
+        const auto text = TRY(gids.read(std::to_string(slot)));
+        return text && !is_free(*text);
+    };
+    uint32_t low = 0;
+    uint32_t high = 4;  // enough for a device of one container
+    while (high < kMaxGids && TRY(is_used(high - 1)))
+        low = std::exchange(high, high * 2);
+    return end_of_run(low, high, is_used);
+}
+
+// Returns the slot's entry if it is the wanted one.
+Result<std::optional<GidEntry>> match(const SysTree& port,
+                                      const std::string& text,
+                                      uint32_t index,
+                                      const WantedGid& wanted) {
+    if (parse_gid(text) != wanted.gid)
+        return std::optional<GidEntry>{};
+    // A GID may stand in two entries, as RoCE v1 and as v2.
+    const std::string slot = std::to_string(index);
+    if (TRY(port.read("gid_attrs/types/" + slot)) != "RoCE v2")
+        return std::optional<GidEntry>{};
+    const auto netdev = TRY(port.read("gid_attrs/ndevs/" + slot)).value_or("");
+    if (!wanted.netdev.empty() && netdev != wanted.netdev)
+        return std::optional<GidEntry>{};
+    return std::optional<GidEntry>{{index, wanted.gid, GidType::RoceV2, netdev}};
+}
 }  // namespace
 
 Result<std::optional<GidEntry>> find_gid_in(const SysTree& sys,
                                             const std::string& device,
                                             const WantedGid& wanted) {
     const auto [port, gids] = TRY(enter_table(sys, device));
-    for (uint32_t index = 0; index < kMaxGids; ++index) {
-        const std::string slot = std::to_string(index);
-        const auto text = TRY(gids.read(slot));
-        if (!text && index == 0)
-            return no_roce(device);
+    if (!TRY(gids.read("0")))
+        return no_roce(device);
+    // An adapter may have hundreds of entries. That of a container's interface is among the newest.
+    const uint32_t end = wanted.netdev.empty() ? 0 : TRY(end_of_used(gids));
+    for (uint32_t index = end; index > 0; --index) {
+        const auto text = TRY(gids.read(std::to_string(index - 1)));
+        auto found = text ? TRY(match(port, *text, index - 1, wanted)) : std::nullopt;
+        if (found)
+            return found;
+    }
+    for (uint32_t index = end; index < kMaxGids; ++index) {
+        const auto text = TRY(gids.read(std::to_string(index)));
         if (!text)  // the table's end
             break;
-        if (parse_gid(*text) != wanted.gid)
-            continue;
-        // A GID may stand in two entries, as RoCE v1 and as v2.
-        if (TRY(port.read("gid_attrs/types/" + slot)) != "RoCE v2")
-            continue;
-        const auto netdev = TRY(port.read("gid_attrs/ndevs/" + slot)).value_or("");
-        if (!wanted.netdev.empty() && netdev != wanted.netdev)
-            continue;
-        return std::optional<GidEntry>{{index, wanted.gid, GidType::RoceV2, netdev}};
+        auto found = TRY(match(port, *text, index, wanted));
+        if (found)
+            return found;
     }
     return std::optional<GidEntry>{};
 }
@@ -88,7 +120,9 @@ Result<GidSpace> gid_space_in(const SysTree& sys, const std::string& device, uin
         return no_roce(device);
     if (enough == 0)
         return space;
-    space.size = TRY(usable_slots(gids));
+    space.size = TRY(end_of_run(0, kUsableGids, [&](uint32_t slot) -> Result<bool> {
+        return TRY(gids.read(std::to_string(slot))).has_value();
+    }));
     for (uint32_t index = space.size; index > 0 && space.free < enough; --index) {
         const auto text = TRY(gids.read(std::to_string(index - 1)));
         if (text && is_free(*text))

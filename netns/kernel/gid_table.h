@@ -13,8 +13,8 @@
 
 namespace netns {
 
-// Returns the first such entry of type RoCE v2; nothing if the table has none. Unavailable: there
-// is no such device. Unsupported: its table has no slots.
+// Returns the first such entry of type RoCE v2, or the last one if a netdev is wanted; nothing if
+// the table has none. Unavailable: there is no such device. Unsupported: its table has no slots.
 Result<std::optional<GidEntry>> find_gid_in(const SysTree& sys,
                                             const std::string& device,
                                             const WantedGid& wanted);

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "hook/container/into_running.h"
@@ -87,22 +88,52 @@ TEST_F(GrantedNodes, GcTakesAwayWhatIsStaleAndSaysSo) {
     expect_nothing_left();
 }
 
-// Of those that share a device nothing more is read than whose device it is: they may be many.
-TEST_F(GrantedNodes, ANewContainerReadsNoRecordOfThoseThatShareItsDevice) {
+// Those that share a device may be many.
+TEST_F(GrantedNodes, ANewContainerReadsNothingOfThoseThatShareItsDevice) {
     const std::map<std::string, std::string> shared = {{"rdma.mode", "softroce"},
                                                        {"rdma.placement", "host"}};
     Life one = container("one", shared);
     Life two = container("two", shared);
     ASSERT_TRUE(one.start());
-    const std::filesystem::path folder = state_.path() + "/containers";
-    const std::filesystem::path record = std::filesystem::directory_iterator(folder)->path();
-    std::filesystem::rename(record, record.string() + ".kept");
-    std::ofstream(record) << "unreadable";
-    const auto started = two.start();
-    EXPECT_TRUE(started) << started.error().message();
-    std::filesystem::rename(record.string() + ".kept", record);
+    const auto only_file = [&](const std::string& folder) {
+        return std::filesystem::directory_iterator(state_.path() + folder)->path();
+    };
+    const std::filesystem::path kept = state_.path() + "/kept";
+    for (const auto& file : {only_file("/containers"), only_file("/nodes")}) {
+        std::filesystem::rename(file, kept);
+        std::ofstream(file) << "unreadable";
+        const auto started = two.start();
+        EXPECT_TRUE(started) << file << ": " << started.error().message();
+        ASSERT_TRUE(two.poststop());
+        std::filesystem::rename(kept, file);
+    }
+    ASSERT_TRUE(one.poststop());
+    expect_nothing_left();
+}
+
+// An earlier version has written the device's GUID and index into the file.
+TEST_F(GrantedNodes, AnEarlierVersionsFileIsReadAndForgotten) {
+    Life one = life("one", "10.9.0.1/24", true);
+    ASSERT_TRUE(one.start());
+    const std::filesystem::path file =
+        std::filesystem::directory_iterator(state_.path() + "/nodes")->path();
+    const auto& device = fake_.world.rdma.begin()->second;
+    std::filesystem::remove(file);
+    std::ofstream(file.parent_path() /
+                  fmt::format("231:{}-{}", device.uverbs.minor, hook::container_key(one.bundle())))
+        << fmt::format(R"({{"device":"{}","node_guid":{},"index":{}}})",
+                       device.device.name,
+                       device.device.node_guid,
+                       device.device.index);
+    fake_.world.processes.at(one.init).devices.clear();
+    EXPECT_EQ(regranted(), std::vector<std::string>{hook::container_key(one.bundle())});
+    const std::string number = lose_the_device();
+    Life two = life("two", "10.9.0.2/24");
+    ASSERT_TRUE(two.start());
+    EXPECT_FALSE(fake_.world.processes.at(one.init).devices.contains(number)) << "it is another's";
     ASSERT_TRUE(one.poststop());
     ASSERT_TRUE(two.poststop());
+    expect_nothing_left();
 }
 
 TEST_F(GrantedNodes, ADeviceThatIsRenamedIsTheSame) {

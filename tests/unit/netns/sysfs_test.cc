@@ -59,6 +59,31 @@ TEST_F(GidTable, TheFirstOfTypeRoceV2IsFound) {
     EXPECT_FALSE(find("rxe7", kOurs, "mv2").value());
 }
 
+// The kernel fills the first free slot: the newest entry follows the used ones, or is in a hole.
+TEST_F(GidTable, AnEntryIsFoundWhereverItIsInATableOfMany) {
+    const int size = 40;
+    for (const int ours : {5, 7, 8, 30, 31, 39}) {
+        for (const int used : {6, 9, 31, 32, 39}) {
+            for (int slot = 5; slot < size; ++slot)
+                put(slot, slot < used ? kLocal : kZero, slot < used ? "RoCE v2" : "", "");
+            put(ours, kOurs, "RoCE v2", "mv7");
+            const auto found = find("rxe7", kOurs, "mv7");
+            ASSERT_TRUE(found && *found) << ours << " of " << used;
+            EXPECT_EQ((*found)->index, static_cast<uint32_t>(ours));
+            put(ours, kZero, "", "");
+        }
+    }
+}
+
+// Of the neighbours' entries only a few are read: 300 are there, and these would be wrong.
+TEST_F(GidTable, TheNewestEntryIsFoundWithoutTheOldOnes) {
+    for (int slot = 5; slot < 300; ++slot)
+        put(slot, slot < 200 ? kLocal : kZero, "RoCE v2", "mv9");
+    put(199, kOurs, "RoCE v2", "mv7");
+    put(60, kOurs, "RoCE v2", "mv7");
+    EXPECT_EQ(find("rxe7", kOurs, "mv7").value()->index, 199U);
+}
+
 TEST_F(GidTable, WhatIsNotThereIsNothing) {
     EXPECT_FALSE(find("rxe7", "fe80:0000:0000:0000:0000:0000:0000:0002").value());
 }
