@@ -175,7 +175,12 @@ TEST_F(CmSilent, TheAttemptEndsWithTheStop) {
     End client(*client_);
     const CmListener listener = listen();
     // Soft-iWARP sleeps within the call that connects, the others wait for an event.
-    const int call = iwarp() ? SYS_write : SYS_poll;
+#ifdef SYS_poll
+    constexpr int kPoll = SYS_poll;
+#else
+    constexpr int kPoll = SYS_ppoll;  // arm64's only one
+#endif
+    const int call = iwarp() ? SYS_write : kPoll;
     const std::jthread stopper([this, call] {
         EXPECT_TRUE(wait_for_sleep(call));
         stop_.request();
