@@ -205,6 +205,13 @@ class Count(unittest.TestCase):
         self.assertEqual(self.guest("lab: waiting\nlab: skipped: no kernel of series 6.12\n", 77, "a.sh").skips, ["no kernel of series 6.12"])
         self.assertEqual(self.guest("", 77, "a.sh").skips, ["no reason given"])
 
+    def test_checks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder, "log")
+            log.write_text("ok 1 - one\nskipped: no user namespaces\nnot ok 2 - two\nscenario a.sh: 2 checks, 1 failed\n", encoding="utf-8")
+            got = results.checks(log, 1)
+            self.assertEqual((got.run, got.failed, got.errors, got.skips, got.cases), (2, 1, [], ["no user namespaces"], ["not ok 2 - two"]))
+
     def test_tree(self):
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder, "log")

@@ -195,6 +195,7 @@ def checks(log, status):
     outcome.count(run - failed, failed)
     if not closing or (status and not failed):
         outcome.errors.append(f"ended with status {status}")
+    outcome.skips += [line.removeprefix("skipped: ") for line in lines if line.startswith("skipped: ")]
     outcome.cases += [line for line in lines if line.startswith("not ok")][:20]
     return outcome
 

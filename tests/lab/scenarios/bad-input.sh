@@ -488,17 +488,24 @@ configurations() {
 
 # --- who calls, and from where ----------------------------------------------------------------------
 
+caller_in_userns() { # NAME: with as_user
+    if ! "${as_user[@]}" true 2>/dev/null; then
+        echo "skipped: caller: $1: this system makes no user namespaces (unshare -Ur; a chroot, or a setting)"
+        return
+    fi
+    call precreate --config "$config"
+    judge "caller: $1" refused '^rdma-hook: precreate: .*rootless engine.*rdma.mode=host' $?
+}
+
 callers() {
     asking "$namespaces" >"$work/in"
     as_user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
     call precreate --config "$config"
     judge "caller: not root" refused '^rdma-hook: precreate: .*rootless engine.*rdma.mode=host' $?
     as_user=(unshare -Ur setpriv --reuid 0)
-    call precreate --config "$config"
-    judge "caller: root of a user namespace" refused '^rdma-hook: precreate: .*rootless engine.*rdma.mode=host' $?
+    caller_in_userns "root of a user namespace"
     as_user=(setpriv --reuid 65534 --regid 65534 --clear-groups unshare -Ur)
-    call precreate --config "$config"
-    judge "caller: a user as root of a user namespace" refused '^rdma-hook: precreate: .*rootless engine.*rdma.mode=host' $?
+    caller_in_userns "a user as root of a user namespace"
     as_user=()
 
     mkdir -m 700 "$state.other"
