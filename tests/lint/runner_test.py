@@ -68,7 +68,7 @@ class Choice(unittest.TestCase):
             rows = [each for each in table.JOBS if tree in each.after]
             self.assertTrue(rows)
             for row in rows:
-                self.assertEqual([each.name for each in plan.with_needs([row], table.JOBS)], [tree, "programs", row.name])
+                self.assertEqual([each.name for each in plan.with_needs([row], table.JOBS)], ["install", tree, "programs", row.name])
 
     def test_the_short_form_boots_the_next_release_once(self):
         rows = [each for each in plan.of_form(table.JOBS, "short") if "--tree " in each.options]
@@ -101,7 +101,7 @@ class Choice(unittest.TestCase):
                 command.parse(words)
             self.assertEqual(end.exception.code, 64, words)
         names = [each.name for each in command.choose(command.parse(["--rung", "unit"]))]
-        self.assertEqual(names, ["unit", "programs", "tests"])
+        self.assertEqual(names, ["unit", "install", "programs", "tests"])
 
 
 class Order(unittest.TestCase):

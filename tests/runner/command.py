@@ -164,6 +164,18 @@ class Run:
 
 
 # ---- how a job of each kind is run ----------------------------------------------------------------------------------------------
+def run_install(run, _job, log):
+    """What is missing here; and a compiler's cache if there is one."""
+    parts = ["build", "test", "documents", *(["fuzz"] if any(job.kind == "fuzz" for job in run.jobs) else [])]
+    if run.execute(log, ".ci/install", *parts):
+        return results.Outcome(errors=["packages are missing"])
+    if shutil.which("ccache"):
+        os.environ |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CMAKE_C_COMPILER_LAUNCHER": "ccache", "CCACHE_BASEDIR": str(ROOT),
+                       "CCACHE_NOHASHDIR": "1",
+                       "CCACHE_SLOPPINESS": "pch_defines,time_macros,include_file_mtime,include_file_ctime"}
+    return results.Outcome()
+
+
 def run_lab(run, job, log):
     return results.tree(log, run.execute(log, "tests/lab/build", *job.run))
 
@@ -260,7 +272,7 @@ def run_bench(run, job, log):
     return results.checks(measured, status)
 
 
-KINDS = {"lab": run_lab, "programs": run_programs, "tests": run_tests, "unit": run_unit, "contract": run_contract,
+KINDS = {"install": run_install, "lab": run_lab, "programs": run_programs, "tests": run_tests, "unit": run_unit, "contract": run_contract,
          "sanitizer": run_sanitizer, "guest": run_guest, "packages": run_checks, "rpm": run_checks, "bad-input": run_checks, "pair": run_checks, "power-loss": run_checks,
          "newest-libc": run_checks, "arm64": run_checks, "reproducible": run_checks, "selinux": run_checks, "fuzz": run_fuzz, "quickstart": run_quickstart, "bench": run_bench}
 AGAIN = {"guest", "pair", "power-loss", "quickstart", "packages"}
@@ -341,14 +353,6 @@ def main(words):
 
 
 def carry_out(run, asked):
-    run.say("installing what is missing")
-    parts = ["build", "test", "documents", *(["lab"] if any(job.rung == "lab" for job in run.jobs) else [])]
-    if status := subprocess.run([".ci/install", *parts], check=False, stdin=subprocess.DEVNULL).returncode:
-        return status
-    if shutil.which("ccache"):
-        os.environ |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CMAKE_C_COMPILER_LAUNCHER": "ccache", "CCACHE_BASEDIR": str(ROOT),
-                       "CCACHE_NOHASHDIR": "1",
-                       "CCACHE_SLOPPINESS": "pch_defines,time_macros,include_file_mtime,include_file_ctime"}
     if asked.resume and run.store:
         for job in [job for job in run.jobs if job.rung != "build"]:
             known = state.load(run.store / f"{slug(job.name)}.json")
@@ -367,4 +371,4 @@ def carry_out(run, asked):
     run.whole()
     lines, status = results.closing(run.outcomes, run.unsteady, time.monotonic() - run.began)
     print("\n" + "\n".join(lines), flush=True)
-    return status
+    return status if run.outcomes.get("install", results.Outcome()).good else 69
