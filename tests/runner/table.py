@@ -97,7 +97,7 @@ UNITS = {
 }
 JOBS = [
     # ---- what all else comes after
-    host("install", rung="build", form="both", seconds=5, sees="build"),
+    host("install", rung="build", form="both", seconds=110, sees="build"),
     host("lab", rung="build", form="both", seconds=130, sees="lab"),
     host("lab next", "--tree", "next", rung="build", form="both", seconds=300, sees="lab next"),
     host("lab next-podman", "--tree", "next-podman", rung="build", form="both", seconds=75, sees="lab next next-podman"),
