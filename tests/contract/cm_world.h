@@ -134,6 +134,14 @@ class End {
             ASSERT_EQ(buffer_[i], byte_of(seed, i)) << "at byte " << i;
     }
 
+    // Where it was connected to, as the device has it.
+    [[nodiscard]] ibv_qp_attr attributes() const {
+        ibv_qp_attr attr{};
+        ibv_qp_init_attr ignored{};
+        EXPECT_EQ(::ibv_query_qp(qp_.get(), &attr, IBV_QP_DEST_QPN | IBV_QP_PATH_MTU, &ignored), 0);
+        return attr;
+    }
+
     void destroy_queue_pair() { qp_.reset(); }
 
   private:

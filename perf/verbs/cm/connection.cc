@@ -44,9 +44,9 @@ void mark(ibv_ah_attr& path, const Marks& marks) {
 
 // INIT to RTS, for an id that knows its peer. iWARP: the kernel moves the queue pair by itself,
 // when rdma_connect's answer comes and within rdma_accept; here it only gets its INIT.
-Result<CmPath> move_to_rts(const CmQueue& queue, const CmBound& bound) {
+Result<> move_to_rts(const CmQueue& queue, const CmBound& bound) {
     if (bound.device.iwarp)
-        return CmPath{};
+        return {};
     ibv_qp_attr attr{};
     const int to_rtr = TRY(ask_for(IBV_QPS_RTR, bound, attr));
     if (queue.mtu != 0)
@@ -54,19 +54,15 @@ Result<CmPath> move_to_rts(const CmQueue& queue, const CmBound& bound) {
     mark(attr.ah_attr, queue.marks);
     attr.min_rnr_timer = 12;  // 0.64 ms
     attr.max_dest_rd_atomic = std::min(attr.max_dest_rd_atomic, queue.responder_depth);
-    const CmPath path{.peer_qpn = attr.dest_qp_num,
-                      .mtu = mtu_bytes(attr.path_mtu),
-                      .gid_index = attr.ah_attr.grh.sgid_index};
     TRY(change_state(queue, attr, to_rtr, "RTR")
             .context(fmt::format("device {}, GID index {}, path MTU {}",
                                  bound.device.device,
-                                 path.gid_index,
-                                 path.mtu)));
+                                 attr.ah_attr.grh.sgid_index,
+                                 mtu_bytes(attr.path_mtu))));
     const int to_rts = TRY(ask_for(IBV_QPS_RTS, bound, attr));
     set_retries(attr, queue.software);
     attr.max_rd_atomic = std::min(attr.max_rd_atomic, queue.initiator_depth);
-    TRY(change_state(queue, attr, to_rts, "RTS"));
-    return path;
+    return change_state(queue, attr, to_rts, "RTS");
 }
 
 // What either side says of its queue pair.
@@ -200,7 +196,7 @@ Result<> CmConnection::connect(const CmQueue& queue,
             return {};
         }
         TRY(await_event(bound_, RDMA_CM_EVENT_CONNECT_RESPONSE, deadline, wait));
-        path_ = TRY(move_to_rts(queue, bound_));
+        TRY(move_to_rts(queue, bound_));
         // From here on the peer may believe that there is a connection.
         established_ = true;
         if (bound_.cm->establish(bound_.id.get()) != 0)
@@ -212,12 +208,10 @@ Result<> CmConnection::connect(const CmQueue& queue,
 }
 
 Result<> CmConnection::accept(const CmQueue& queue, const rdma_conn_param& asked) {
-    auto path = move_to_rts(queue, bound_);
-    if (!path) {
+    if (auto moved = move_to_rts(queue, bound_); !moved) {
         (void)bound_.cm->reject(bound_.id.get());
-        return std::move(path).error();
+        return moved;
     }
-    path_ = *path;
     rdma_conn_param param = connection_parameters(queue);
     param.responder_resources = std::min(param.responder_resources, asked.responder_resources);
     param.initiator_depth = std::min(param.initiator_depth, asked.initiator_depth);

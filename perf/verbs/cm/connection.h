@@ -59,13 +59,6 @@ struct CmQueue {
     Marks marks = {};       // put into the path: rdma-perf sets no TOS on ids that it accepts
 };
 
-// How a queue pair was connected, as far as the transport knows such things: all 0 for iWARP.
-struct CmPath {
-    uint32_t peer_qpn = 0;
-    uint32_t mtu = 0;  // bytes
-    uint32_t gid_index = 0;
-};
-
 // RESET to INIT.
 Result<> move_to_init(const CmQueue& queue, const CmBound& bound);
 
@@ -92,8 +85,6 @@ class CmConnection {
                      uint16_t lane,
                      const CmWait& wait);
 
-    [[nodiscard]] const CmPath& path() const { return path_; }
-
     CmConnection(CmConnection&&) noexcept = default;
     ~CmConnection();  // disconnects
 
@@ -106,7 +97,6 @@ class CmConnection {
     Result<> accept(const CmQueue& queue, const rdma_conn_param& asked);
 
     CmBound bound_;  // without an id: it was moved from
-    CmPath path_;
     bool established_ = false;
 };
 
