@@ -5,7 +5,6 @@
 // librdmacm is loaded on first use (dlopen): rdma-perf runs without it where nobody asks for --cm.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,7 +13,6 @@
 
 #include "perf/address/address.h"
 #include "perf/base/names.h"
-#include "perf/system/stop.h"
 
 namespace perf {
 
@@ -68,16 +66,6 @@ struct CmRelease {
 template <class T>
 using CmOwned = std::unique_ptr<T, CmRelease>;
 
-// A channel (non-blocking) outlives its ids, which share it.
-using CmChannel = std::shared_ptr<rdma_event_channel>;
-
-// ---- an id that is bound to a local address, and so to a device: how both sides begin -----------
-// Where an id is bound.
-struct CmPlace {
-    Address address;     // a local one; any free port is taken
-    std::string device;  // of the queue pairs: an address that leads to another one is an error
-};
-
 // The port of an RDMA device.
 struct CmDevice {
     std::string device;
@@ -85,48 +73,5 @@ struct CmDevice {
     Address gid;  // iWARP: made of the MAC, no address
     bool iwarp = false;
 };
-
-struct CmBound {
-    Cm* cm = nullptr;
-    CmChannel channel{};
-    CmOwned<rdma_cm_id> id{};  // goes before its channel
-    CmDevice device{};
-    // For INIT. Taken at once: an id that listens has none any more.
-    ibv_qp_attr init{};
-    int init_mask = 0;
-};
-
-// An empty device in the place is any. Code::Unsupported if no device, or another one, has the
-// address.
-Result<CmBound> bind_id(Cm& cm, const CmPlace& place);
-
-// ---- waiting for events ---------------------------------------------------------------------
-// What ends a wait besides what it waits for.
-struct CmWait {
-    std::chrono::milliseconds timeout{5000};  // of each step
-    const Stop& stop;
-    int control = -1;  // the control connection; -1: none
-
-    [[nodiscard]] Deadline step() const { return Deadline::in(timeout); }
-};
-
-// The next event of the channel, to be acknowledged by its owner.
-Result<CmOwned<rdma_cm_event>> next_event(Cm& cm,
-                                          const CmChannel& channel,
-                                          const Deadline& deadline,
-                                          const CmWait& wait);
-
-// ---- what rdma_cm reports when it cannot do something, in words ---------------------------------
-// The Error of an event that is not the one waited for. Code::Unavailable where the peer or the way
-// to it is to blame. The status of an event is 0, a negative errno, or the transport's own number.
-Error event_error(const rdma_cm_event& event, bool iwarp);
-
-// The Error of a call that failed with errno. `what` names the call and its object.
-Error call_error(const std::string& what);
-
-// Events that change nothing for a connection that is being made.
-inline bool is_no_matter(rdma_cm_event_type type) {
-    return type == RDMA_CM_EVENT_ADDR_CHANGE || type == RDMA_CM_EVENT_TIMEWAIT_EXIT;
-}
 
 }  // namespace perf

@@ -29,9 +29,11 @@
 // without librdmacm or a device at the address, Code::Kernel for what the kernel refused.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -42,6 +44,39 @@
 #include "perf/verbs/memory.h"
 
 namespace perf {
+
+// A channel (non-blocking) outlives its ids, which share it.
+using CmChannel = std::shared_ptr<rdma_event_channel>;
+
+// ---- an id that is bound to a local address, and so to a device: how both sides begin -----------
+// Where an id is bound.
+struct CmPlace {
+    Address address;     // a local one; any free port is taken
+    std::string device;  // of the queue pairs: an address that leads to another one is an error
+};
+
+struct CmBound {
+    Cm* cm = nullptr;
+    CmChannel channel{};
+    CmOwned<rdma_cm_id> id{};  // goes before its channel
+    CmDevice device{};
+    // For INIT. Taken at once: an id that listens has none any more.
+    ibv_qp_attr init{};
+    int init_mask = 0;
+};
+
+// An empty device in the place is any. Code::Unsupported if no device, or another one, has the
+// address.
+Result<CmBound> bind_id(Cm& cm, const CmPlace& place);
+
+// What ends a wait besides what it waits for.
+struct CmWait {
+    std::chrono::milliseconds timeout{5000};  // of each step
+    const Stop& stop;
+    int control = -1;  // the control connection; -1: none
+
+    [[nodiscard]] Deadline step() const { return Deadline::in(timeout); }
+};
 
 // A queue pair to be connected. What is not about the connection (access, timers, retries, MTU,
 // depth of reads) is as it is without rdma_cm, so that the numbers of both can be compared:
