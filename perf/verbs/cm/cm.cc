@@ -108,14 +108,6 @@ class SystemCm : public Cm {
     int ack_event(rdma_cm_event* event) override { return library()->ack_cm_event(event); }
 
     uint16_t port_of(rdma_cm_id* id) override { return be16toh(library()->get_src_port(id)); }
-
-    std::string device_of(rdma_cm_id* id) override {
-        return id->verbs != nullptr ? ::ibv_get_device_name(id->verbs->device) : "";
-    }
-
-    bool is_iwarp(rdma_cm_id* id) override {
-        return id->verbs != nullptr && id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
-    }
 };
 }  // namespace
 

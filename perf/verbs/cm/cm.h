@@ -17,7 +17,8 @@
 namespace perf {
 
 // Calls answer as librdmacm does: null or -1 with errno. All ids are of RDMA_PS_TCP (RC) and have
-// no queue pair of their own (id->qp is null). Thread safe, but for two calls on one id.
+// no queue pair of their own (id->qp is null). A bound id has its device in id->verbs, or null where
+// no device has the address. Thread safe, but for two calls on one id.
 class Cm {
   public:
     virtual ~Cm() = default;
@@ -43,10 +44,8 @@ class Cm {
     virtual int get_event(rdma_event_channel* channel, rdma_cm_event** event) = 0;
     virtual int ack_event(rdma_cm_event* event) = 0;
 
-    // Of a bound id: its port (host order), the name of its device, and whether that is iWARP.
+    // Of a bound id, in host order.
     virtual uint16_t port_of(rdma_cm_id* id) = 0;
-    virtual std::string device_of(rdma_cm_id* id) = 0;
-    virtual bool is_iwarp(rdma_cm_id* id) = 0;
 };
 
 // librdmacm itself.

@@ -362,10 +362,11 @@ Result<CmBound> bind_id(Cm& cm, const CmPlace& place) {
     (void)to_sockaddr(place.address, 0, raw);
     if (cm.bind_addr(bound.id.get(), reinterpret_cast<sockaddr*>(&raw)) != 0)
         return call_error(fmt::format("bind rdma_cm to {}", place.address.text()));
-    bound.device.device = cm.device_of(bound.id.get());
+    const ibv_context* verbs = bound.id->verbs;
+    bound.device.device = verbs != nullptr ? ::ibv_get_device_name(verbs->device) : "";
     TRY(check_place(bound, place));
     bound.device.port = bound.id->port_num;
-    bound.device.iwarp = cm.is_iwarp(bound.id.get());
+    bound.device.iwarp = verbs->device->transport_type == IBV_TRANSPORT_IWARP;
     const ibv_gid& gid = bound.id->route.addr.addr.ibaddr.sgid;
     std::memcpy(bound.device.gid.bytes.data(), gid.raw, sizeof gid.raw);
     bound.init.qp_state = IBV_QPS_INIT;

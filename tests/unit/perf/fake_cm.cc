@@ -275,6 +275,10 @@ int FakeCm::bind_addr(rdma_cm_id* id, sockaddr* address) {
         return -1;
     }
     own->device = &*it;
+    it->name.copy(own->adapter.name, sizeof own->adapter.name - 1);
+    own->adapter.transport_type = it->iwarp ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
+    own->opened.device = &own->adapter;
+    own->verbs = &own->opened;
     own->port = next_port_++;
     own->state = Id::State::Bound;
     std::ranges::copy(it->address.bytes, own->route.addr.addr.ibaddr.sgid.raw);
@@ -284,17 +288,6 @@ int FakeCm::bind_addr(rdma_cm_id* id, sockaddr* address) {
 uint16_t FakeCm::port_of(rdma_cm_id* id) {
     const CmGuard guard(lock_);
     return static_cast<Id*>(id)->port;
-}
-
-std::string FakeCm::device_of(rdma_cm_id* id) {
-    const CmGuard guard(lock_);
-    const auto* device = static_cast<Id*>(id)->device;
-    return device != nullptr ? device->name : "";
-}
-
-bool FakeCm::is_iwarp(rdma_cm_id* id) {
-    const CmGuard guard(lock_);
-    return static_cast<Id*>(id)->device->iwarp;
 }
 
 }  // namespace test

@@ -101,8 +101,6 @@ class FakeCm : public perf::Cm {
     int get_event(rdma_event_channel* channel, rdma_cm_event** event) override;
     int ack_event(rdma_cm_event* event) override;
     uint16_t port_of(rdma_cm_id* id) override;
-    std::string device_of(rdma_cm_id* id) override;
-    bool is_iwarp(rdma_cm_id* id) override;
 
   private:
     struct Channel;

@@ -27,6 +27,8 @@ struct FakeCm::Id : rdma_cm_id {
 
     State state = State::Idle;
     const FakeCmDevice* device = nullptr;
+    ibv_device adapter{};  // what rdma_cm_id::verbs leads to, once it is bound
+    ibv_context opened{};
     perf::Address to;
     uint16_t port = 0;
     uint16_t to_port = 0;
