@@ -17,6 +17,20 @@ namespace {
 using DeviceList =
     std::unique_ptr<ibv_device*, decltype([](ibv_device** list) { ::ibv_free_device_list(list); })>;
 
+// libibverbs loads the same library as its provider.
+ibv_qp* create_srd_qp(ibv_qp_init_attr_ex* attr) {
+    static void* const kEfa = ::dlopen("libefa.so.1", RTLD_NOW | RTLD_LOCAL);
+    const auto call = reinterpret_cast<decltype(&::efadv_create_qp_ex)>(
+        kEfa != nullptr ? ::dlsym(kEfa, "efadv_create_qp_ex") : nullptr);
+    if (call == nullptr) {
+        errno = EOPNOTSUPP;
+        return nullptr;
+    }
+    efadv_qp_init_attr efa{};
+    efa.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD;
+    return call(attr->pd->context, attr, &efa, sizeof efa);
+}
+
 class SystemVerbs : public Verbs {
   public:
     Result<std::vector<std::string>> device_names() override {
@@ -135,29 +149,11 @@ class SystemVerbs : public Verbs {
 
     void ack_cq_event(ibv_cq* cq) override { ::ibv_ack_cq_events(cq, 1); }
 
-    ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) override {
-        return ::ibv_create_qp(pd, attr);
-    }
-
-    ibv_qp* create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override {
-        ibv_qp* qp = ::ibv_create_qp_ex(attr->pd->context, attr);
-        *extended = qp != nullptr ? ::ibv_qp_to_qp_ex(qp) : nullptr;
-        return qp;
-    }
-
-    // libibverbs loads the same library as its provider.
-    ibv_qp* create_srd_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override {
-        static void* const kEfa = ::dlopen("libefa.so.1", RTLD_NOW | RTLD_LOCAL);
-        const auto call = reinterpret_cast<decltype(&::efadv_create_qp_ex)>(
-            kEfa != nullptr ? ::dlsym(kEfa, "efadv_create_qp_ex") : nullptr);
-        if (call == nullptr) {
-            errno = EOPNOTSUPP;
-            return nullptr;
-        }
-        efadv_qp_init_attr efa{};
-        efa.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD;
-        ibv_qp* qp = call(attr->pd->context, attr, &efa, sizeof efa);
-        *extended = qp != nullptr ? ::ibv_qp_to_qp_ex(qp) : nullptr;
+    ibv_qp* create_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override {
+        ibv_qp* qp = attr->qp_type == IBV_QPT_DRIVER ? create_srd_qp(attr)
+                                                     : ::ibv_create_qp_ex(attr->pd->context, attr);
+        const bool has_calls = (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
+        *extended = qp != nullptr && has_calls ? ::ibv_qp_to_qp_ex(qp) : nullptr;
         return qp;
     }
 
@@ -204,28 +200,18 @@ constexpr std::pair<ibv_wc_status, const char*> kCompletionHints[] = {
     {IBV_WC_LOC_PROT_ERR, "the local memory region does not cover the buffer"}};
 
 // Whatever keeps a provider from the calls, it may make the queue pair without them.
-ibv_qp* make_qp(Verbs& verbs, ibv_pd* pd, ibv_qp_init_attr& attr, SendCalls* calls) {
+ibv_qp* make_qp(Verbs& verbs, ibv_qp_init_attr_ex& attr, ibv_qp_ex*& extended) {
+    const ibv_qp_cap wanted = attr.cap;
     const bool is_srd = attr.qp_type == IBV_QPT_DRIVER;
-    const uint64_t wanted = calls != nullptr ? calls->wanted : 0;
-    if (wanted == 0 && !is_srd)
-        return verbs.create_qp(pd, &attr);
-    ibv_qp_init_attr_ex more{};
-    more.send_cq = attr.send_cq;
-    more.recv_cq = attr.recv_cq;
-    more.cap = attr.cap;
-    more.qp_type = attr.qp_type;
-    more.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-    more.pd = pd;
-    more.send_ops_flags = wanted;
-    ibv_qp_ex* extended = nullptr;
-    ibv_qp* qp =
-        is_srd ? verbs.create_srd_qp(&more, &extended) : verbs.create_qp_ex(&more, &extended);
-    if (qp == nullptr)
-        return is_srd ? nullptr : verbs.create_qp(pd, &attr);
-    if (calls != nullptr)
-        calls->qp = extended;
-    attr.cap = more.cap;
-    return qp;
+    if (is_srd || attr.send_ops_flags != 0) {
+        attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+        ibv_qp* qp = verbs.create_qp(&attr, &extended);
+        if (qp != nullptr || is_srd)
+            return qp;
+    }
+    attr.comp_mask = IBV_QP_INIT_ATTR_PD;
+    attr.cap = wanted;
+    return verbs.create_qp(&attr, &extended);
 }
 }  // namespace
 
@@ -306,17 +292,19 @@ Result<CompletionQueue> create_cq(Verbs& verbs, ibv_context* context, int entrie
 
 Result<Owned<ibv_qp>> create_qp(
     Verbs& verbs, ibv_pd* pd, ibv_cq* cq, ibv_qp_type type, ibv_qp_cap& caps, SendCalls* calls) {
-    ibv_qp_init_attr attr{};
-    attr.send_cq = cq;
-    attr.recv_cq = cq;
+    ibv_qp_init_attr_ex attr{};
+    attr.pd = pd;
+    attr.send_cq = attr.recv_cq = cq;
     attr.qp_type = type;
     attr.cap = caps;
-    Owned<ibv_qp> qp(make_qp(verbs, pd, attr, calls), Release{&verbs});
+    attr.send_ops_flags = calls != nullptr ? calls->wanted : 0;
+    ibv_qp_ex* extended = nullptr;
+    Owned<ibv_qp> qp(make_qp(verbs, attr, extended), Release{&verbs});
     if (!qp && caps.max_inline_data != 0) {
         // How much fits inline is the device's affair, and it can only be asked so.
         attr.cap = caps;
         attr.cap.max_inline_data = 0;
-        qp.reset(make_qp(verbs, pd, attr, calls));
+        qp.reset(make_qp(verbs, attr, extended));
     }
     // What a provider answers for a type of queue pair that it does not have.
     if (!qp && (errno == EOPNOTSUPP || errno == ENOSYS))
@@ -329,6 +317,8 @@ Result<Owned<ibv_qp>> create_qp(
                                      caps.max_send_wr,
                                      caps.max_recv_wr))
             .advise("use a smaller --depth; see also the rdma cgroup limits of this container");
+    if (calls != nullptr)
+        calls->qp = extended;
     caps = attr.cap;
     return qp;
 }

@@ -49,11 +49,9 @@ class Verbs {
     virtual ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) = 0;
     virtual int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) = 0;
     virtual void ack_cq_event(ibv_cq* cq) = 0;
-    virtual ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) = 0;
-    // In attr->pd; `extended` is what ibv_wr_*(3) take.
-    virtual ibv_qp* create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) = 0;
-    // The same of EFA's SRD (efadv_create_qp_ex(3)), whose type is IBV_QPT_DRIVER.
-    virtual ibv_qp* create_srd_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) = 0;
+    // As ibv_create_qp_ex(3), in attr->pd. `extended` is what ibv_wr_*(3) take; null without the mask
+    // IBV_QP_INIT_ATTR_SEND_OPS_FLAGS. IBV_QPT_DRIVER is EFA's SRD (efadv_create_qp_ex(3)).
+    virtual ibv_qp* create_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) = 0;
     virtual int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) = 0;
     virtual ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) = 0;
 

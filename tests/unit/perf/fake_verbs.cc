@@ -466,31 +466,32 @@ void FakeVerbs::ack_cq_event(ibv_cq* cq) {
     --queue_of(cq)->unacknowledged;
 }
 
-ibv_qp* FakeVerbs::create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
+FakeVerbs::Pair* FakeVerbs::make_pair(const ibv_qp_init_attr_ex& attr) {
     const Guard guard(lock_);
-    if (attr->cap.max_inline_data > static_cast<Context*>(pd->context)->device->max_inline) {
+    ibv_pd* pd = attr.pd;
+    if (attr.cap.max_inline_data > static_cast<Context*>(pd->context)->device->max_inline) {
         errno = EINVAL;
         return nullptr;
     }
     const FakeDevice& device = *static_cast<Context*>(pd->context)->device;
-    const bool is_connected = attr->qp_type == IBV_QPT_RC || attr->qp_type == IBV_QPT_UC;
-    if ((attr->qp_type == IBV_QPT_RC && !device.has_rc) || (is_connected && device.is_efa)) {
+    const bool is_connected = attr.qp_type == IBV_QPT_RC || attr.qp_type == IBV_QPT_UC;
+    if ((attr.qp_type == IBV_QPT_RC && !device.has_rc) || (is_connected && device.is_efa)) {
         errno = EOPNOTSUPP;
         return nullptr;
     }
-    if (attr->qp_type == IBV_QPT_RAW_PACKET && !leaks(Leak::RawPackets)) {
+    if (attr.qp_type == IBV_QPT_RAW_PACKET && !leaks(Leak::RawPackets)) {
         errno = EPERM;
         return nullptr;
     }
     auto* pair = new Pair{};
     pair->context = pd->context;
     pair->pd = pd;
-    pair->send_cq = attr->send_cq;
-    pair->recv_cq = attr->recv_cq;
+    pair->send_cq = attr.send_cq;
+    pair->recv_cq = attr.recv_cq;
     pair->state = IBV_QPS_RESET;
     pair->qp_num = next_number_++;
-    pair->caps = attr->cap;
-    pair->kind = pair->qp_type = attr->qp_type;
+    pair->caps = attr.cap;
+    pair->kind = pair->qp_type = attr.qp_type;
     pair->reaches = pd;
     if (const auto domain = domains_.find(pd); domain != domains_.end()) {
         pair->domain = domain->second;
@@ -503,50 +504,32 @@ ibv_qp* FakeVerbs::create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
     return pair;
 }
 
-ibv_qp* FakeVerbs::create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) {
-    const FakeDevice& device = *static_cast<Context*>(attr->pd->context)->device;
-    if (!device.has_calls || device.iwarp) {
-        errno = EOPNOTSUPP;
-        return nullptr;
-    }
-    if (attr->comp_mask != (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)) {
-        errno = EINVAL;
-        return nullptr;
-    }
-    return make_extended(attr, extended);
-}
-
-// efa_check_qp_attr() of rdma-core.
-ibv_qp* FakeVerbs::create_srd_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) {
+ibv_qp* FakeVerbs::create_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) {
+    *extended = nullptr;
+    if (attr->comp_mask == IBV_QP_INIT_ATTR_PD)  // ibv_create_qp_ex(3) calls ibv_create_qp(3)
+        return make_pair(*attr);
+    // efa_check_qp_attr() of rdma-core.
     const FakeDevice& device = *static_cast<Context*>(attr->pd->context)->device;
     constexpr uint64_t kSends = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
     constexpr uint64_t kRdma =
         IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
     const uint64_t known = kSends | (device.has_efa_rdma ? kRdma : 0);
-    if (!device.is_efa || attr->qp_type != IBV_QPT_DRIVER || (attr->send_ops_flags & ~known) != 0 ||
-        attr->comp_mask != (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)) {
-        errno = EOPNOTSUPP;
+    const bool can = attr->qp_type == IBV_QPT_DRIVER
+                         ? device.is_efa && (attr->send_ops_flags & ~known) == 0
+                         : device.has_calls && !device.iwarp;
+    if (!can || attr->comp_mask != (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)) {
+        errno = can ? EINVAL : EOPNOTSUPP;
         return nullptr;
     }
-    return make_extended(attr, extended);
-}
-
-ibv_qp* FakeVerbs::make_extended(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) {
-    ibv_qp_init_attr plain{};
-    plain.send_cq = attr->send_cq;
-    plain.recv_cq = attr->recv_cq;
-    plain.cap = attr->cap;
-    plain.qp_type = attr->qp_type;
-    ibv_qp* qp = create_qp(attr->pd, &plain);
-    if (qp == nullptr)
+    Pair* pair = make_pair(*attr);
+    if (pair == nullptr)
         return nullptr;
-    auto calls = std::make_unique<Extended>();
-    calls->pair = static_cast<Pair*>(qp);
-    calls->operations = attr->send_ops_flags;
-    equip(*calls);
-    *extended = calls.get();
-    static_cast<Pair*>(qp)->extended = std::move(calls);
-    return qp;
+    pair->extended = std::make_unique<Extended>();
+    pair->extended->pair = pair;
+    pair->extended->operations = attr->send_ops_flags;
+    equip(*pair->extended);
+    *extended = pair->extended.get();
+    return pair;
 }
 
 int FakeVerbs::release(ibv_qp* qp) {

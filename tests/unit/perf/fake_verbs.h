@@ -155,9 +155,7 @@ class FakeVerbs : public perf::Verbs {
     int release(ibv_cq* cq) override;
     int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) override;
     void ack_cq_event(ibv_cq* cq) override;
-    ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) override;
-    ibv_qp* create_qp_ex(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override;
-    ibv_qp* create_srd_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override;
+    ibv_qp* create_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override;
     int release(ibv_qp* qp) override;
     int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) override;
     ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) override;
@@ -197,7 +195,7 @@ class FakeVerbs : public perf::Verbs {
     const Region* find_region(const Pair& peer, uint32_t rkey);
     bool admits(const Pair& peer, const Region& region, unsigned needed) const;
     void move_data(const Request& request, uint64_t from);
-    ibv_qp* make_extended(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended);
+    Pair* make_pair(const ibv_qp_init_attr_ex& attr);
     static bool knows_queue_key(const Pair& peer, const Request& request);
     Region* add_region(ibv_pd* pd, void* address, size_t bytes, int access);
     std::byte* at(uint64_t address);
