@@ -142,12 +142,12 @@ class SystemVerbs : public Verbs {
 
     int release(ibv_cq* cq) override { return ::ibv_destroy_cq(cq); }
 
-    int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) override {
+    void take_cq_event(ibv_comp_channel* channel) override {
+        ibv_cq* cq = nullptr;
         void* ignored = nullptr;
-        return ::ibv_get_cq_event(channel, cq, &ignored);
+        if (::ibv_get_cq_event(channel, &cq, &ignored) == 0)
+            ::ibv_ack_cq_events(cq, 1);
     }
-
-    void ack_cq_event(ibv_cq* cq) override { ::ibv_ack_cq_events(cq, 1); }
 
     ibv_qp* create_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override {
         ibv_qp* qp = attr->qp_type == IBV_QPT_DRIVER ? create_srd_qp(attr)

@@ -47,8 +47,9 @@ class Verbs {
     virtual ibv_comp_channel* create_channel(ibv_context* context) = 0;
     virtual ibv_cq* create_cq(ibv_context* context, int entries, ibv_comp_channel* channel) = 0;
     virtual ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) = 0;
-    virtual int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) = 0;
-    virtual void ack_cq_event(ibv_cq* cq) = 0;
+    // Takes and acknowledges the next event of a completion queue, if there is one. At once: a queue
+    // with unacknowledged events could never be destroyed.
+    virtual void take_cq_event(ibv_comp_channel* channel) = 0;
     // As ibv_create_qp_ex(3), in attr->pd. `extended` is what ibv_wr_*(3) take; null without the mask
     // IBV_QP_INIT_ATTR_SEND_OPS_FLAGS. IBV_QPT_DRIVER is EFA's SRD (efadv_create_qp_ex(3)).
     virtual ibv_qp* create_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) = 0;
@@ -128,13 +129,8 @@ struct CompletionQueue {
 
     [[nodiscard]] int fd() const noexcept { return channel->fd; }
 
-    // After a sleep. Acknowledged at once: a queue with unacknowledged events could never be
-    // destroyed.
-    void take_events() noexcept {
-        ibv_cq* which = nullptr;
-        if (verbs->get_cq_event(channel.get(), &which) == 0)
-            verbs->ack_cq_event(which);
-    }
+    // After a sleep.
+    void take_events() noexcept { verbs->take_cq_event(channel.get()); }
 };
 
 // In wr_id of a receive whose completion is polled lazily.

@@ -49,7 +49,6 @@ struct FakeVerbs::Queue : ibv_cq_ex {
     bool was_armed = false;    // whoever polls it knows how to sleep
     unsigned empty_polls = 0;  // in a row
     std::condition_variable filled;
-    unsigned unacknowledged = 0;
     bool is_open = false;  // between start_poll and end_poll
     ibv_wc current{};      // there
 };

@@ -2,7 +2,7 @@
 // FakeVerbs: a provider in memory. It hands out ibv_context objects whose operation tables lead
 // here, so the tool's own hot loops run unchanged: queue pairs of one process reach each other,
 // messages are memcpy. It is strict where devices are: states, key and bounds of remote memory,
-// queue sizes, inline limit, RNR, unacknowledged events. And it can be told to go wrong.
+// queue sizes, inline limit, RNR. And it can be told to go wrong.
 #pragma once
 
 #include <chrono>
@@ -153,8 +153,7 @@ class FakeVerbs : public perf::Verbs {
     ibv_cq* create_cq(ibv_context* context, int entries, ibv_comp_channel* channel) override;
     ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) override;
     int release(ibv_cq* cq) override;
-    int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq) override;
-    void ack_cq_event(ibv_cq* cq) override;
+    void take_cq_event(ibv_comp_channel* channel) override;
     ibv_qp* create_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override;
     int release(ibv_qp* qp) override;
     int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) override;
