@@ -25,6 +25,16 @@ Error words_of_peer(const Waiting& waiting) {
 }
 }  // namespace
 
+bool poll_until(std::span<pollfd> fds, uint64_t until_ns) noexcept {
+    constexpr uint64_t kSecond = 1'000'000'000;
+    const uint64_t now = now_ns();
+    const uint64_t left = until_ns > now ? until_ns - now : 0;
+    const timespec timeout = {.tv_sec = static_cast<time_t>(left / kSecond),
+                              .tv_nsec = static_cast<long>(left % kSecond)};
+    const timespec* limit = until_ns == UINT64_MAX ? nullptr : &timeout;
+    return ::ppoll(fds.data(), fds.size(), limit, nullptr) >= 0 || errno == EINTR;
+}
+
 Error wake_error(Wake wake, const Waiting& waiting) {
     switch (wake) {
         case Wake::Stopped:
@@ -77,20 +87,14 @@ Wake Lookout::look(int channel_fd, uint64_t until_ns) noexcept {
     const uint64_t now = now_ns();
     if (idle_since_ == 0)
         idle_since_ = now;
-    const uint64_t idle = now - idle_since_;
-    if (idle >= patience_ns_)
+    if (now - idle_since_ >= patience_ns_)
         return Wake::TimedOut;
     const auto watched = static_cast<short>(has_word_ ? POLLIN : POLLRDHUP);
     pollfd fds[4] = {{watched_fd_, watched, 0},
                      {stop_->fd(), POLLIN, 0},
                      {channel_fd, POLLIN, 0},
                      {device_ == nullptr ? -1 : device_->context->async_fd, POLLIN, 0}};
-    uint64_t time = channel_fd < 0 ? 0 : patience_ns_ - idle;
-    if (channel_fd >= 0 && until_ns != UINT64_MAX)
-        time = std::min(time, until_ns > now ? until_ns - now : 0);
-    const timespec timeout = {.tv_sec = static_cast<time_t>(time / 1'000'000'000),
-                              .tv_nsec = static_cast<long>(time % 1'000'000'000)};
-    if (::ppoll(fds, 4, &timeout, nullptr) < 0 && errno != EINTR)
+    if (!poll_until(fds, channel_fd < 0 ? 0 : std::min(idle_since_ + patience_ns_, until_ns)))
         return Wake::Failed;
     if (stop_->requested())
         return Wake::Stopped;

@@ -34,6 +34,10 @@ inline uint64_t now_ns() noexcept {
     return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
+// Sleeps until a descriptor is ready or `until_ns` (of now_ns(); UINT64_MAX: never) has come; a
+// signal ends it as well. False: it failed; errno says why.
+bool poll_until(std::span<pollfd> fds, uint64_t until_ns) noexcept;
+
 // Why wait() came back.
 enum class Wake {
     Completions,

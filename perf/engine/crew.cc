@@ -19,23 +19,7 @@ Result<UniqueFd> make_event() {
         return sys_error("eventfd");
     return fd;
 }
-
-Result<> sleep_until(std::span<pollfd> fds, uint64_t until_ns) {
-    constexpr uint64_t kSecond = 1'000'000'000;
-    const uint64_t now = now_ns();
-    const uint64_t left = until_ns > now ? until_ns - now : 0;
-    const timespec timeout = {.tv_sec = static_cast<time_t>(left / kSecond),
-                              .tv_nsec = static_cast<long>(left % kSecond)};
-    if (::ppoll(fds.data(), fds.size(), until_ns == UINT64_MAX ? nullptr : &timeout, nullptr) < 0 &&
-        errno != EINTR)
-        return sys_error("poll");
-    return {};
-}
 }  // namespace
-
-void Crew::Hand::drained() noexcept {
-    crew_->announce(*this, State::Drained);
-}
 
 Result<std::unique_ptr<Crew>> Crew::create() {
     std::unique_ptr<Crew> crew(new Crew);
@@ -160,7 +144,8 @@ Result<Attention> attend(std::span<const Watched> watched,
             return Attention{Done, 0};
         if (now_ns() >= until_ns)
             return Attention{TimeUp, 0};
-        TRY(sleep_until(fds, until_ns));
+        if (!poll_until(fds, until_ns))
+            return sys_error("poll");
         for (size_t i = 0; i < watched.size(); ++i) {
             if (fds[kOwn + 2 * i].revents != 0)
                 return Attention{Spoken, i};

@@ -132,7 +132,7 @@ class Crew {
         void meet() { crew_->meeting_->arrive_and_wait(); }
 
         // All that this worker ever posts is complete; from now on it only receives.
-        void drained() noexcept;
+        void drained() noexcept { crew_->announce(*this, State::Drained); }
 
       private:
         friend class Crew;
