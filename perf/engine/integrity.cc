@@ -96,8 +96,9 @@ bool is_late(const Ring& lane, const Round& round, const ibv_wc& wc) {
 template <class L>
 Result<bool> take_late(const Seat<L>& seat, const ibv_wc& wc) {
     L& lane = seat.lanes[place_of(wc)];
-    if (!lane.find_missing())
+    if (lane.missing <= 0)
         return false;
+    --lane.missing;
     TRY(outcome_of(lane.post_receives(1), "post receives"));
     return true;
 }

@@ -124,14 +124,6 @@ struct Ring {
                     .memory = std::move(memory)};
     }
 
-    // One of the missing messages has come after all. False: none was missing.
-    bool find_missing() {
-        if (missing <= 0)
-            return false;
-        --missing;
-        return true;
-    }
-
     // Credits (Lane has them): none.
     [[nodiscard]] static constexpr uint32_t messages_per_credit() noexcept { return 0; }
 

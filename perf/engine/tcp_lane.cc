@@ -36,7 +36,12 @@ Result<TcpLane> TcpLane::create(TcpQueue& queue, const Point& point, Side side, 
 
 Result<> TcpLane::connect(UniqueFd fd) {
     fd_ = std::move(fd);
-    return queue_->watch(fd_.get(), id.place);
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+    event.data.u32 = id.place;
+    if (::epoll_ctl(queue_->fd(), EPOLL_CTL_ADD, fd_.get(), &event) != 0)
+        return sys_error("epoll_ctl");
+    return {};
 }
 
 void TcpLane::plain_messages() noexcept {
@@ -204,15 +209,6 @@ size_t TcpLane::report(std::span<ibv_wc> out) noexcept {
 }
 
 // ---- queue --------------------------------------------------------------------------------------
-Result<> TcpQueue::watch(int fd, uint32_t place) {
-    epoll_event event{};
-    event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-    event.data.u32 = place;
-    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
-        return sys_error("epoll_ctl");
-    return {};
-}
-
 int TcpQueue::poll(std::span<ibv_wc> out) noexcept {
     // A single socket is asked itself: that is one call, and it brings the data along.
     if (lanes_.size() == 1)

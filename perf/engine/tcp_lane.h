@@ -125,9 +125,6 @@ class TcpQueue {
     // The lanes, in the order of their places; they must stay where they are.
     void drive(std::span<TcpLane> lanes) { lanes_ = lanes; }
 
-    // Watches a lane's socket.
-    Result<> watch(int fd, uint32_t place);
-
     int poll(std::span<ibv_wc> out) noexcept;
 
     int arm() noexcept { return 0; }
