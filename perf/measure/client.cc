@@ -18,16 +18,6 @@ uint64_t sum(const std::vector<uint64_t>& values) {
     return std::accumulate(values.begin(), values.end(), uint64_t{0});
 }
 
-// What did not arrive was not transferred, however fast it was sent. By time only what arrived was
-// counted; by iterations nobody knows when it was lost, in the warm-up or later.
-void account_loss(Part& part, const Point& point, uint64_t sent, uint64_t lost) {
-    part.lost = lost;
-    if (lost != 0 && point.iterations != 0)
-        part.messages =
-            static_cast<uint64_t>(static_cast<double>(part.messages) *
-                                  static_cast<double>(sent - lost) / static_cast<double>(sent));
-}
-
 // An older server would leave out, without a word, what it has never heard of.
 Result<> check_known(const Hello& server, const Point& point) {
     const std::pair<std::string_view, bool> asked[] = {{"marks", point.marks != Marks{}},
@@ -46,13 +36,21 @@ Result<> check_known(const Hello& server, const Point& point) {
     return {};
 }
 
-// How many messages were lost. What was lost in a verify round may have come in the measurement.
-Result<uint64_t> lost_of(const PointResult& result, uint64_t sent, uint64_t seen) {
+// What did not arrive was not transferred, however fast it was sent. By time only what arrived was
+// counted; by iterations nobody knows when it was lost, in the warm-up or later. What was lost in a
+// verify round may have come in the measurement.
+Result<> account_loss(Part& part, const PointResult& result, uint64_t sent, uint64_t seen) {
     const bool loses = !is_reliable(result.point.transport);
     const uint64_t late = loses ? result.checked.lost : 0;
-    if (seen == sent || (seen < sent && loses) || (seen > sent && seen - sent <= late))
-        return sent - std::min(sent, seen);
-    return make_error(Code::Internal, "{} messages were sent, the other side saw {}", sent, seen);
+    if ((seen < sent && !loses) || (seen > sent && seen - sent > late))
+        return make_error(
+            Code::Internal, "{} messages were sent, the other side saw {}", sent, seen);
+    part.lost = sent - std::min(sent, seen);
+    if (part.lost != 0 && result.point.iterations != 0)
+        part.messages =
+            static_cast<uint64_t>(static_cast<double>(part.messages) * static_cast<double>(seen) /
+                                  static_cast<double>(sent));
+    return {};
 }
 }  // namespace
 
@@ -351,28 +349,18 @@ Result<> Client::take_stopped() {
         result_.usage.client = account_.end();
     result_.usage.server = TRY(parse_usage(stopped));
     const auto seen = TRY(required<uint64_t>(stopped, "messages"));
-    TRY(count_forward(seen));
-    return posts(Side::Server) && !is_ping_pong(result_.point) ? count_reverse(stopped)
-                                                               : Result<>();
-}
-
-Result<> Client::count_forward(uint64_t seen) {
-    if (!posts(Side::Client))
-        return {};
-    const Posted posted = team_->posted();
-    const uint64_t sent = sum(posted.by_lane);
-    const uint64_t lost = TRY(lost_of(result_, sent, seen));
-    Part part = part_of(Direction::Forward, posted);
-    account_loss(part, result_.point, sent, lost);
-    measured_.parts.push_back(part);
-    return {};
-}
-
-Result<> Client::count_reverse(const Json& stopped) {
-    const Posted posted = TRY(parse_posted(stopped, result_.point.qps));
-    team_->expect(posted.by_lane);
-    sent_by_server_ = posted.by_lane;
-    measured_.parts.push_back(part_of(Direction::Reverse, posted));
+    if (posts(Side::Client)) {
+        const Posted posted = team_->posted();
+        Part part = part_of(Direction::Forward, posted);
+        TRY(account_loss(part, result_, sum(posted.by_lane), seen));
+        measured_.parts.push_back(part);
+    }
+    if (posts(Side::Server) && !is_ping_pong(result_.point)) {
+        const Posted posted = TRY(parse_posted(stopped, result_.point.qps));
+        team_->expect(posted.by_lane);
+        sent_by_server_ = posted.by_lane;
+        measured_.parts.push_back(part_of(Direction::Reverse, posted));
+    }
     return {};
 }
 
@@ -400,9 +388,7 @@ Part Client::part_of(Direction direction, const Posted& posted) {
 Result<> Client::settle() {
     if (receives_data(result_.point, Side::Client) && !is_ping_pong(result_.point)) {
         const uint64_t seen = team_->crew().received();
-        const uint64_t sent = sum(sent_by_server_);
-        const uint64_t lost = TRY(lost_of(result_, sent, seen));
-        account_loss(measured_.parts.back(), result_.point, sent, lost);
+        TRY(account_loss(measured_.parts.back(), result_, sum(sent_by_server_), seen));
     }
     team_->finish();
     measured_.latencies = team_->shifts().front().latencies;

@@ -122,8 +122,6 @@ class Client {
     Result<Checked> take_from_server(const Round& round);
     Result<Mark> mark(bool must_ask = false);
     static Result<> check_order(const Mark& earlier, const Mark& later);
-    Result<> count_forward(uint64_t seen);
-    Result<> count_reverse(const Json& stopped);
     Part part_of(Direction direction, const Posted& posted);
     static Part part_between(Direction direction, const Mark& opened, const Mark& closed);
 
