@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -342,7 +343,7 @@ Result<> Client::stop() {
 
 Result<> Client::take_stopped() {
     // It is there, but for its end, or late.
-    const bool late = now_ns() >= answer_due_ns_;
+    const bool late = now_ns() >= std::exchange(answer_due_ns_, UINT64_MAX);
     const Json stopped =
         TRY(control_.expect("stopped", late ? Deadline::in(std::chrono::seconds(0)) : step()));
     if (ends_with_server())

@@ -64,7 +64,7 @@ class Client {
         return server_goes_on() && !is_ping_pong(result_.point);
     }
 
-    // Of now_ns().
+    // Of now_ns(); UINT64_MAX while none is due.
     [[nodiscard]] uint64_t answer_due_ns() const { return answer_due_ns_; }
 
     // Why attend() came back for this client.
@@ -159,7 +159,7 @@ class Client {
     Mark interval_;                         // where the running one began
     Histogram seen_;                        // latencies of those before it
     std::vector<uint64_t> sent_by_server_;  // by lane
-    uint64_t answer_due_ns_ = 0;
+    uint64_t answer_due_ns_ = UINT64_MAX;
 };
 
 // ---- points over several clients ----------------------------------------------------------------

@@ -22,7 +22,12 @@ class Conductor {
           onlooker_(onlooker),
           load_(load),
           by_window_(point.mode == Mode::Bandwidth && point.time_ms != 0),
-          progress_(clients.size(), Progress::Running) {}
+          progress_(clients.size(), Progress::Running) {
+        for (Client& client : clients)
+            all_.push_back(&client);
+        if (load != nullptr)
+            all_.insert(all_.end(), load->all_.begin(), load->all_.end());
+    }
 
     Result<PointResult> run() {
         const bool measured = TRY(prepare());
@@ -107,12 +112,11 @@ class Conductor {
             TRY(stop_drained());
             if (std::ranges::all_of(progress_, [](Progress p) { return p == Progress::Answered; }))
                 return {};
-            const size_t next = next_to_answer();
-            const uint64_t due =
-                next < clients_.size() ? clients_[next].answer_due_ns() : UINT64_MAX;
-            const Attention attention = TRY(look(due, [this] { return any_to_stop(); }));
+            const auto next = std::ranges::min_element(clients_, {}, &Client::answer_due_ns);
+            const Attention attention =
+                TRY(look(next->answer_due_ns(), [this] { return any_to_stop(); }));
             if (attention.cause == Attention::Cause::TimeUp)
-                TRY(take_answer(next));
+                TRY(take_answer(static_cast<size_t>(next - clients_.begin())));
             else if (attention.cause == Attention::Cause::Spoken &&
                      attention.index < clients_.size() &&
                      progress_[attention.index] == Progress::Stopped)
@@ -143,18 +147,6 @@ class Conductor {
         return {};
     }
 
-    // Of those that were stopped, whose time is up first; clients_.size() if there is none.
-    [[nodiscard]] size_t next_to_answer() const {
-        size_t next = clients_.size();
-        for (size_t i = 0; i < clients_.size(); ++i) {
-            if (progress_[i] == Progress::Stopped &&
-                (next == clients_.size() ||
-                 clients_[i].answer_due_ns() < clients_[next].answer_due_ns()))
-                next = i;
-        }
-        return next;
-    }
-
     Result<> take_answer(size_t i) {
         TRY(clients_[i].take_stopped());
         progress_[i] = Progress::Answered;
@@ -164,21 +156,9 @@ class Conductor {
     }
 
     Result<> window() {
-        TRY(each(&Client::open_window));
-        TRY(pass_in_slices(uint64_t{point_.time_ms} * 1'000'000));
-        return close_window();
-    }
-
-    Result<> close_window() {
-        window_is_over_ = true;
-        TRY(each(&Client::close_window));
-        for (Client& client : clients_)
-            client.watched().crew->close();
-        return {};
-    }
-
-    Result<> pass_in_slices(uint64_t time_ns) {
         constexpr uint64_t kSlice = kSliceMs * 1'000'000;
+        const uint64_t time_ns = uint64_t{point_.time_ms} * 1'000'000;
+        TRY(each(&Client::open_window));
         begin_result();
         readings_ = {read_in_time([this] { return counted(); })};
         for (uint64_t passed = kSlice; passed <= time_ns && !cut_; passed += kSlice) {
@@ -189,7 +169,16 @@ class Conductor {
         }
         if (!cut_)
             TRY(pass_until(begin_ns_ + time_ns));
-        return end_last_interval();
+        TRY(end_last_interval());
+        return close_window();
+    }
+
+    Result<> close_window() {
+        window_is_over_ = true;
+        TRY(each(&Client::close_window));
+        for (Client& client : clients_)
+            client.watched().crew->close();
+        return {};
     }
 
     void take(const Reading& reading) {
@@ -314,8 +303,11 @@ class Conductor {
             by_window_ ? window_is_over_ : std::ranges::count(progress_, Progress::Running) == 0;
         const bool heeds = heed_ && !cut_ && !is_measured;
         const auto is_over = [&] { return (heeds && stop.interrupted()) || done(); };
+        std::vector<Watched> watched;
+        for (Client* client : all_)
+            watched.push_back(client->watched());
         const Attention attention =
-            TRY(attend(watched(), until_ns, is_over, heeds ? stop.interrupt_fd() : -1));
+            TRY(attend(watched, until_ns, is_over, heeds ? stop.interrupt_fd() : -1));
         if (!heeds || !stop.interrupted())
             return attention;
         cut_ = true;
@@ -326,36 +318,20 @@ class Conductor {
         return attention;
     }
 
-    // The clients, and behind them those of the load.
-    std::vector<Watched> watched() {
-        std::vector<Watched> all;
-        for (Client& client : clients_)
-            all.push_back(client.watched());
-        for (size_t i = 0; load_ != nullptr && i < load_->clients_.size(); ++i)
-            all.push_back(load_->clients_[i].watched());
-        return all;
-    }
-
     Result<> judge(const Attention& attention) {
         if (attention.cause == Attention::Cause::Spoken ||
-            attention.cause == Attention::Cause::Failed) {
-            const size_t own = clients_.size();
-            Client& client = attention.index < own ? clients_[attention.index]
-                                                   : load_->clients_[attention.index - own];
-            return client.explain(attention);
-        }
+            attention.cause == Attention::Cause::Failed)
+            return all_[attention.index]->explain(attention);
         return {};
     }
 
     Result<PointResult> gather(bool measured) const {
         PointResult all = clients_.front().result();
         all.clients = static_cast<uint32_t>(clients_.size());
-        for (const Client& client : clients_.subspan(1)) {
-            add(all.checked, client.result().checked);
+        for (const Client& client : clients_)
             all.mtu = std::min(all.mtu, client.result().mtu);
-        }
-        for (size_t i = 0; load_ != nullptr && i < load_->clients_.size(); ++i)
-            add(all.checked, load_->clients_[i].result().checked);
+        for (const Client* client : std::span(all_).subspan(1))
+            add(all.checked, client->result().checked);
         if (!measured)
             return all;
         all.usage = usage();
@@ -424,6 +400,7 @@ class Conductor {
     }
 
     std::span<Client> clients_;
+    std::vector<Client*> all_;  // the clients, and behind them those of the load
     const Point& point_;
     const Onlooker& onlooker_;
     Conductor* const load_;  // nullptr: there is none
