@@ -14,12 +14,10 @@ namespace {
 constexpr size_t kGpuPage = 65536;  // what NVIDIA's peer memory maps in; a multiple of the host's
 constexpr int kDmaBufHandle = 1;    // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, and HIP's
 
-// What differs between the vendors but for their names of the same functions. Addresses are
-// integers for CUDA and pointers for HIP, which are passed alike.
+// What differs between the vendors but for their names of the same functions.
 struct Vendor {
     std::string_view word;
     std::span<const char* const> libraries;  // the newest first
-    const char *init, *allocate, *free, *to_device, *to_host, *finish, *export_range;
     std::string_view install;
     std::string_view expose;
     std::string_view peer_memory;
@@ -32,13 +30,6 @@ constexpr const char* kHipLibraries[] = {
 constexpr Vendor kCuda = {
     .word = "cuda",
     .libraries = kCudaLibraries,
-    .init = "cuInit",
-    .allocate = "cuMemAlloc_v2",
-    .free = "cuMemFree_v2",
-    .to_device = "cuMemcpyHtoD_v2",
-    .to_host = "cuMemcpyDtoH_v2",
-    .finish = "cuCtxSynchronize",
-    .export_range = "cuMemGetHandleForAddressRange",
     .install =
         "install NVIDIA's driver, and give it to the container: docker run --gpus all, "
         "podman run --device nvidia.com/gpu=all",
@@ -49,18 +40,12 @@ constexpr Vendor kCuda = {
 constexpr Vendor kRocm = {
     .word = "rocm",
     .libraries = kHipLibraries,
-    .init = "hipInit",
-    .allocate = "hipMalloc",
-    .free = "hipFree",
-    .to_device = "hipMemcpyHtoD",
-    .to_host = "hipMemcpyDtoH",
-    .finish = "hipDeviceSynchronize",
-    .export_range = "hipMemGetHandleForAddressRange",
     .install = "install ROCm's HIP runtime where rdma-perf runs, so that the loader finds it",
     .expose = "see rocminfo here, and give the container /dev/kfd and /dev/dri",
     .peer_memory =
         "use a kernel with PCI_P2PDMA and DMABUF_MOVE_NOTIFY, and an adapter that takes dma-bufs"};
 
+// Addresses are integers for CUDA and pointers for HIP, which are passed alike.
 struct GpuCalls {
     int (*init)(unsigned flags) = nullptr;
     int (*allocate)(uint64_t* address, size_t bytes) = nullptr;
@@ -82,17 +67,11 @@ struct GpuCalls {
     const char* (*hip_name)(int error) = nullptr;
 };
 
-// Never closed: drivers leave threads behind.
-void* load_any(std::span<const char* const> names) {
-    for (const char* name : names) {
-        if (void* library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL); library != nullptr)
-            return library;
-    }
-    return nullptr;
-}
-
 Result<GpuCalls> load_gpu(const Vendor& vendor) {
-    void* library = load_any(vendor.libraries);
+    // Never closed: drivers leave threads behind.
+    void* library = nullptr;
+    for (size_t i = 0; library == nullptr && i < vendor.libraries.size(); ++i)
+        library = ::dlopen(vendor.libraries[i], RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
         const char* why = ::dlerror();
         return make_error(Code::Unsupported,
@@ -102,28 +81,30 @@ Result<GpuCalls> load_gpu(const Vendor& vendor) {
             .advise(std::string(vendor.install));
     }
     GpuCalls calls;
+    const bool is_cuda = vendor.word == "cuda";
     bool is_whole = true;
     const auto find = [&](auto& call, const char* name, bool is_due = true) {
         call = reinterpret_cast<std::remove_reference_t<decltype(call)>>(::dlsym(library, name));
         is_whole = is_whole && (call != nullptr || !is_due);
     };
-    find(calls.init, vendor.init);
-    find(calls.allocate, vendor.allocate);
-    find(calls.free, vendor.free);
-    find(calls.to_device, vendor.to_device);
-    find(calls.to_host, vendor.to_host);
-    find(calls.finish, vendor.finish);
-    find(calls.export_range, vendor.export_range, false);
-    const bool has_contexts = vendor.word == "cuda";
-    find(calls.get_device, "cuDeviceGet", has_contexts);
-    find(calls.retain, "cuDevicePrimaryCtxRetain", has_contexts);
-    find(calls.release, "cuDevicePrimaryCtxRelease_v2", has_contexts);
-    find(calls.enter, "cuCtxSetCurrent", has_contexts);
+    find(calls.init, is_cuda ? "cuInit" : "hipInit");
+    find(calls.allocate, is_cuda ? "cuMemAlloc_v2" : "hipMalloc");
+    find(calls.free, is_cuda ? "cuMemFree_v2" : "hipFree");
+    find(calls.to_device, is_cuda ? "cuMemcpyHtoD_v2" : "hipMemcpyHtoD");
+    find(calls.to_host, is_cuda ? "cuMemcpyDtoH_v2" : "hipMemcpyDtoH");
+    find(calls.finish, is_cuda ? "cuCtxSynchronize" : "hipDeviceSynchronize");
+    find(calls.export_range,
+         is_cuda ? "cuMemGetHandleForAddressRange" : "hipMemGetHandleForAddressRange",
+         false);
+    find(calls.get_device, "cuDeviceGet", is_cuda);
+    find(calls.retain, "cuDevicePrimaryCtxRetain", is_cuda);
+    find(calls.release, "cuDevicePrimaryCtxRelease_v2", is_cuda);
+    find(calls.enter, "cuCtxSetCurrent", is_cuda);
     find(calls.cuda_name, "cuGetErrorName", false);
-    find(calls.set_device, "hipSetDevice", !has_contexts);
+    find(calls.set_device, "hipSetDevice", !is_cuda);
     find(calls.hip_name, "hipGetErrorName", false);
-    constexpr const char* kHsa[] = {"libhsa-runtime64.so.1"};
-    if (void* hsa = has_contexts ? nullptr : load_any(kHsa); hsa != nullptr)
+    void* hsa = is_cuda ? nullptr : ::dlopen("libhsa-runtime64.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (hsa != nullptr)
         calls.export_hsa = reinterpret_cast<decltype(calls.export_hsa)>(
             ::dlsym(hsa, "hsa_amd_portable_export_dmabuf"));
     if (!is_whole)
