@@ -38,10 +38,9 @@ class Mapping : public Buffer {
 // the link's.
 class HostMemory : public BufferSource {
   public:
-    HostMemory() : BufferSource(Kind{.word = "host", .page = kPage, .is_host = true}) {}
-
-    explicit HostMemory(size_t huge_page)
-        : BufferSource(Kind{.word = "huge", .page = huge_page, .is_host = true}), huge_(true) {}
+    HostMemory(std::string word, size_t page, bool is_huge)
+        : BufferSource(Kind{.word = std::move(word), .page = page, .is_host = true}),
+          huge_(is_huge) {}
 
     Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override {
         const int how = huge_ ? MAP_HUGETLB : MAP_POPULATE;
@@ -65,7 +64,7 @@ class HostMemory : public BufferSource {
                             "limit");
     }
 
-    bool huge_ = false;
+    const bool huge_;
 };
 
 Result<Buffers> open_huge() {
@@ -74,7 +73,7 @@ Result<Buffers> open_huge() {
     if (!kib || *kib == 0)
         return make_error(Code::Unsupported, "this kernel has no huge pages")
             .advise("use --memory host");
-    return Buffers(std::make_shared<HostMemory>(*kib * 1024));
+    return Buffers(std::make_shared<HostMemory>("huge", *kib * 1024, true));
 }
 
 // One that the program that started this one made, and left open. Buffers are pieces of it, one
@@ -214,7 +213,7 @@ std::optional<unsigned> number_behind(std::string_view word, std::string_view ki
 }  // namespace
 
 const Buffers& host_memory() {
-    static const Buffers memory = std::make_shared<HostMemory>();
+    static const Buffers memory = std::make_shared<HostMemory>("host", kPage, false);
     return memory;
 }
 
