@@ -60,20 +60,15 @@ struct DeviceReader {
     Result<std::vector<GidRow>> read() {
         ibv_device_attr attr{};
         TRY(outcome_of(verbs.query_device(context, &attr), "query device " + name));
-        for (uint8_t port = 1; port <= attr.phys_port_cnt && port != 0; ++port)
-            TRY(read_port(port));
+        for (uint8_t port = 1; port <= attr.phys_port_cnt && port != 0; ++port) {
+            ibv_port_attr state{};
+            TRY(outcome_of(verbs.query_port(context, port, &state),
+                           fmt::format("query port {} of {}", port, name)));
+            const auto entries = static_cast<uint32_t>(std::clamp(state.gid_tbl_len, 0, 4096));
+            if (!read_table(port, entries, state.state == IBV_PORT_ACTIVE))
+                read_each(port, entries, state);
+        }
         return std::move(rows);
-    }
-
-    Result<> read_port(uint8_t port) {
-        ibv_port_attr attr{};
-        TRY(outcome_of(verbs.query_port(context, port, &attr),
-                       fmt::format("query port {} of {}", port, name)));
-        const auto entries = static_cast<uint32_t>(std::clamp(attr.gid_tbl_len, 0, 4096));
-        const bool active = attr.state == IBV_PORT_ACTIVE;
-        if (!read_table(port, entries, active))
-            read_each(port, entries, attr);
-        return {};
     }
 
     // One call gives the entries of all ports, without the empty ones.
