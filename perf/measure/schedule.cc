@@ -2,33 +2,21 @@
 #include "perf/measure/schedule.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace perf {
 
-std::vector<Turn> schedule(const Plan& plan) {
-    std::vector<Point> points = expand(plan);
-    std::vector<Turn> turns;
-    turns.reserve(points.size() * plan.reps);
-    for (uint32_t rep = 1; rep <= plan.reps; ++rep) {
-        for (const Point& point : points)
-            turns.push_back({.rep = rep, .point = point});
-        std::ranges::reverse(points);
-    }
-    return turns;
-}
-
 std::vector<Batch> batches(const Plan& plan, size_t hosts) {
-    std::vector<Turn> turns = schedule(plan);
-    if (plan.hosts == Hosts::All)
-        return {{.clients = hosts, .turns = std::move(turns)}};
+    const bool ramp = plan.hosts == Hosts::Ramp;
+    std::vector<Point> points = expand(plan);
     std::vector<Batch> out;
     for (uint32_t rep = 1; rep <= plan.reps; ++rep) {
-        std::vector<Turn> of_rep;
-        std::ranges::copy_if(
-            turns, std::back_inserter(of_rep), [&](const Turn& turn) { return turn.rep == rep; });
-        for (size_t i = 0; i < hosts; ++i)
-            out.push_back({.clients = rep % 2 == 1 ? hosts - i : i + 1, .turns = of_rep});
+        for (size_t i = 0; i < (ramp ? hosts : 1); ++i) {
+            if (ramp || rep == 1)
+                out.push_back({.clients = ramp && rep % 2 == 0 ? i + 1 : hosts - i});
+            for (const Point& point : points)
+                out.back().turns.push_back({.rep = rep, .point = point});
+        }
+        std::ranges::reverse(points);
     }
     return out;
 }

@@ -15,13 +15,11 @@ struct Turn {
     Point point;
 };
 
-std::vector<Turn> schedule(const Plan& plan);
-
 // Turns of so many clients, over connections of their own: a server does not wait long for a client
 // that is silent.
 struct Batch {
     size_t clients = 1;
-    std::vector<Turn> turns;
+    std::vector<Turn> turns = {};
 };
 
 // One batch; of a ramp, in each repetition one for each number of clients. All are in the first,

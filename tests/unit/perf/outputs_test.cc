@@ -40,7 +40,9 @@ TEST(Schedule, RoundsAlternateTheirDirection) {
                     .reps = 3};
     std::vector<uint32_t> sizes;
     std::vector<uint32_t> reps;
-    for (const Turn& turn : schedule(plan)) {
+    const auto all = batches(plan, 1);
+    ASSERT_EQ(all.size(), 1U);
+    for (const Turn& turn : all.front().turns) {
         sizes.push_back(turn.point.size);
         reps.push_back(turn.rep);
     }
