@@ -108,16 +108,6 @@ class Team {
 // How long the warm-up of a point that is measured by time lasts.
 uint64_t warmup_ns(const Point& point);
 
-template <class L, class C>
-Ending measure_latency(
-    L& lane, C& completer, Worker& worker, const Limit& limit, Histogram& histogram) {
-    if (lane.point.rate != 0)
-        return OpenLoop(lane, completer, worker).run(limit, histogram);
-    if (is_ping_pong(lane.point))
-        return ping<true>(lane, completer, worker, limit, histogram);
-    return ping<false>(lane, completer, worker, limit, histogram);
-}
-
 // Bandwidth of one group. By time: until the worker is closed. By iterations: a warm-up, then the
 // measurement, which all threads begin together.
 template <class G, class C>
@@ -236,7 +226,11 @@ class TeamOf : public Team {
         const auto measure = [&](uint64_t time_ns, uint64_t messages, Histogram& histogram) {
             const Limit limit = point_.time_ms != 0 ? Limit{.until_ns = now_ns() + time_ns}
                                                     : Limit{.messages = messages};
-            return measure_latency(lane, completer, hand.worker, limit, histogram);
+            if (point_.rate != 0)
+                return OpenLoop(lane, completer, hand.worker).run(limit, histogram);
+            if (is_ping_pong(point_))
+                return ping<true>(lane, completer, hand.worker, limit, histogram);
+            return ping<false>(lane, completer, hand.worker, limit, histogram);
         };
         Histogram ignored;
         const Ending warm =
