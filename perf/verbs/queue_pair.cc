@@ -39,7 +39,7 @@ ibv_ah_attr path_to(const End& end, const DeviceInfo& peer) {
     path.port_num = end.own.port;
     path.dlid = peer.lid;
     path.sl = static_cast<uint8_t>(end.marks.service_level);
-    if (!end.infiniband || needs_grh(end.own, peer, end.marks)) {
+    if (needs_grh(end.own, peer, end.marks)) {
         path.is_global = 1;
         path.grh.hop_limit = 64;
         path.grh.traffic_class = static_cast<uint8_t>(end.marks.traffic_class);
@@ -64,7 +64,6 @@ bool needs_grh(const DeviceInfo& own, const DeviceInfo& peer, const Marks& marks
 End end_of(const Device& device) {
     return {.verbs = device.verbs,
             .own = device.info,
-            .infiniband = device.port.link_layer == IBV_LINK_LAYER_INFINIBAND,
             .software = device.software};
 }
 

@@ -13,7 +13,6 @@ namespace perf {
 struct End {
     Verbs* verbs = nullptr;
     DeviceInfo own;
-    bool infiniband = false;  // addressed by LID
     bool software = false;    // our own processors do the device's work
     Marks marks = {};
 };

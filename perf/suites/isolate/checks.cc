@@ -45,7 +45,7 @@ Result<> reach_rtr(Verbs& verbs, ibv_context* context, ibv_pd* pd, const GidRow&
     const CompletionQueue queue = TRY(create_cq(verbs, context, 1));
     ibv_qp_cap caps = kOneOfEach;
     const auto qp = TRY(create_qp(verbs, pd, queue.cq.get(), IBV_QPT_RC, caps));
-    End end{.verbs = &verbs, .own = {}, .infiniband = false};
+    End end{.verbs = &verbs, .own = {}};
     end.own.device = row.device;
     end.own.port = row.port;
     end.own.gid_index = row.index;
