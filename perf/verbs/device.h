@@ -9,8 +9,8 @@
 
 #include "perf/address/gid.h"
 #include "perf/protocol/message.h"
-#include "perf/verbs/buffer.h"
 #include "perf/verbs/cm/cm.h"
+#include "perf/verbs/memory.h"
 #include "perf/verbs/verbs.h"
 
 namespace perf {

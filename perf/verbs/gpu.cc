@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "perf/verbs/buffer.h"
+#include "perf/verbs/memory.h"
 
 namespace perf {
 

@@ -2,8 +2,6 @@
 // Buffers in huge pages, in GPUs and behind dma-bufs. The GPUs' libraries are stand-ins that the
 // loader finds by name, as it finds real ones; their memory is PROT_NONE for everybody but the
 // stand-in and the fake device.
-#include "perf/verbs/buffer.h"
-
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <sys/mman.h>
@@ -11,6 +9,7 @@
 
 #include "perf/protocol/message.h"
 #include "perf/report/compare.h"
+#include "perf/verbs/memory.h"
 #include "tests/unit/perf/report_samples.h"
 #include "tests/unit/perf/session_pair.h"
 
