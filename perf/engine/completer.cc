@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/engine/completer.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "perf/system/tcp.h"
