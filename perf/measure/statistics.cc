@@ -64,25 +64,21 @@ MedianEstimate estimate_median(std::vector<double> sample, uint64_t seed) {
     return out;
 }
 
-RatioEstimate estimate_ratio(const std::vector<double>& a,
-                             const std::vector<double>& b,
-                             uint64_t seed) {
-    std::vector<double> sorted_a = a;
-    std::vector<double> sorted_b = b;
-    std::ranges::sort(sorted_a);
-    std::ranges::sort(sorted_b);
+RatioEstimate estimate_ratio(std::vector<double> a, std::vector<double> b, uint64_t seed) {
+    std::ranges::sort(a);
+    std::ranges::sort(b);
     // A smallest sample above zero keeps every draw's divisor above zero.
-    if (sorted_a.empty() || sorted_b.empty() || sorted_a.front() <= 0)
+    if (a.empty() || b.empty() || a.front() <= 0)
         return {};
-    RatioEstimate out{.ratio = middle(sorted_b) / middle(sorted_a), .interval = std::nullopt};
+    RatioEstimate out{.ratio = middle(b) / middle(a), .interval = std::nullopt};
     if (!std::isfinite(out.ratio))
         return {};
     if (std::min(a.size(), b.size()) < kEnoughSamples)
         return out;
     std::mt19937_64 random(seed);
     const Interval interval = percentile_interval([&] {
-        const double divisor = draw_median(sorted_a, random);
-        return draw_median(sorted_b, random) / divisor;
+        const double divisor = draw_median(a, random);
+        return draw_median(b, random) / divisor;
     });
     if (std::isfinite(interval.high))
         out.interval = interval;

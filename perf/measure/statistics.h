@@ -45,9 +45,7 @@ struct RatioEstimate {
 };
 
 // Each draw takes as many samples from a and from b as they have. Samples are not negative.
-RatioEstimate estimate_ratio(const std::vector<double>& a,
-                             const std::vector<double>& b,
-                             uint64_t seed);
+RatioEstimate estimate_ratio(std::vector<double> a, std::vector<double> b, uint64_t seed);
 
 enum class Verdict { Equal, Faster, Slower, NotEnoughData };
 template <>
