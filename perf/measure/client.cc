@@ -154,10 +154,18 @@ Result<> Client::open_tcp(const Point& wish) {
 }
 
 Result<> Client::verify_before() {
-    if (result_.point.verify == Verify::Off)
+    const Point& point = result_.point;
+    const Checked& checked = result_.checked;
+    if (point.verify == Verify::Off)
         return {};
-    return result_.point.verify == Verify::Edges ? verify_rounds(kRoundsBefore)
-                                                 : verify_for_the_time();
+    // Full: as long, or as many messages, as what will be measured.
+    const uint64_t until_ns = now_ns() + uint64_t{point.time_ms} * 1'000'000;
+    do {
+        TRY(verify_rounds(kRoundsBefore));
+    } while (point.verify == Verify::Full && !checked.wrong &&
+             (point.time_ms != 0 ? now_ns() < until_ns
+                                 : checked.messages + checked.lost < point.iterations));
+    return {};
 }
 
 Result<> Client::verify_after() {
@@ -174,19 +182,6 @@ Result<> Client::verify_rounds(uint32_t count) {
                 TRY(verify_of(poster, {.lane = lane, .number = next_round_}));
         }
     }
-    return {};
-}
-
-// As long, or as many messages, as what will be measured.
-Result<> Client::verify_for_the_time() {
-    const Point& point = result_.point;
-    const Checked& checked = result_.checked;
-    const uint64_t until_ns = now_ns() + uint64_t{point.time_ms} * 1'000'000;
-    do {
-        TRY(verify_rounds(kRoundsBefore));
-    } while (!checked.wrong &&
-             (point.time_ms != 0 ? now_ns() < until_ns
-                                 : checked.messages + checked.lost < point.iterations));
     return {};
 }
 

@@ -113,7 +113,6 @@ class Client {
     Result<> open_verbs(const Point& wish);
     Result<> open_tcp(const Point& wish);
     Result<> verify_rounds(uint32_t count);
-    Result<> verify_for_the_time();
     Result<> verify_left();
     Result<> verify_of(Side poster, Round round);
     Result<Checked> fetch_from_server(const Round& round);
