@@ -85,10 +85,6 @@ bool Crew::all_drained() const {
                                 [](const Hand& hand) { return hand.state_ == Hand::State::Works; });
 }
 
-bool Crew::all_ended() const {
-    return std::ranges::all_of(hands_, &Hand::has_ended);
-}
-
 const Ending* Crew::failure() const {
     const auto bad = std::ranges::find_if(
         hands_, [](const Hand& hand) { return hand.has_ended() && !hand.ending_.good(); });
@@ -98,10 +94,6 @@ const Ending* Crew::failure() const {
 void Crew::close() noexcept {
     for (Hand& hand : hands_)
         hand.worker.close();
-}
-
-void Crew::expect(size_t hand, uint64_t messages) noexcept {
-    std::next(hands_.begin(), static_cast<ptrdiff_t>(hand))->worker.expect(messages);
 }
 
 uint64_t Crew::sent() const {

@@ -7,8 +7,8 @@
 #include <atomic>
 #include <barrier>
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <list>
 #include <memory>
 #include <span>
 #include <thread>
@@ -167,7 +167,8 @@ class Crew {
     void clear_news() noexcept;
 
     [[nodiscard]] bool all_drained() const;
-    [[nodiscard]] bool all_ended() const;
+
+    [[nodiscard]] bool all_ended() const { return std::ranges::all_of(hands_, &Hand::has_ended); }
 
     // The first ending that was not as planned.
     [[nodiscard]] const Ending* failure() const;
@@ -175,7 +176,7 @@ class Crew {
     void close() noexcept;
 
     // How many messages worker `hand` is to receive in all.
-    void expect(size_t hand, uint64_t messages) noexcept;
+    void expect(size_t hand, uint64_t messages) noexcept { hands_[hand].worker.expect(messages); }
 
     // Messages so far, of all, with the warm-up.
     [[nodiscard]] uint64_t sent() const;
@@ -191,7 +192,7 @@ class Crew {
 
     UniqueFd news_;
     std::unique_ptr<std::barrier<>> meeting_;
-    std::list<Hand> hands_;  // addresses stay
+    std::deque<Hand> hands_;  // addresses stay
 };
 
 // One control connection and the crew whose peer is at its other end.
