@@ -201,12 +201,6 @@ Endpoint Lane::endpoint() const {
             .rkey = mr_->rkey};
 }
 
-Result<> Lane::connect(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu) {
-    TRY(aim(peer, remote, mtu));
-    TRY(to_rtr(end_, qp_.get(), peer, remote, mtu));
-    return to_rts(end_, qp_.get(), peer, psn_);
-}
-
 CmQueue Lane::cm_queue(uint32_t mtu) const {
     const int remote = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
     return {.verbs = end_.verbs,
@@ -220,7 +214,7 @@ CmQueue Lane::cm_queue(uint32_t mtu) const {
             .marks = point.marks};
 }
 
-Result<> Lane::aim(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu) {
+Result<> Lane::connect(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu) {
     const Area& own = fetches(point.verb) ? layout.in : layout.out;
     const bool one_sided = posts_data(point, side) && !is_send(point.verb);
     if (one_sided && remote.length < own.slots * own.stride)
@@ -235,7 +229,10 @@ Result<> Lane::aim(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu)
     if (is_datagram(point.transport))
         ah_ = TRY(make_address_handle(end_, qp_->pd, peer));
     build_sends(remote);
-    return {};
+    if (point.connect == Connect::Cm)
+        return {};
+    TRY(to_rtr(end_, qp_.get(), peer, remote, mtu));
+    return to_rts(end_, qp_.get(), peer, psn_);
 }
 
 Result<> Lane::choose_reads(const DeviceInfo& peer) {

@@ -36,11 +36,9 @@ class Lane : public Ring {
     // What the other side needs to know.
     [[nodiscard]] Endpoint endpoint() const;
 
-    // To RTR and RTS. `mtu` in bytes. After this the other side may send.
+    // Aims the work requests, and goes to RTR and RTS, unless rdma_cm does that. `mtu` in bytes. After
+    // this the other side may send.
     Result<> connect(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu);
-
-    // The first half of connect(), where rdma_cm does the other: aims the work requests.
-    Result<> aim(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu);
 
     // What rdma_cm needs to know of the queue pair.
     [[nodiscard]] CmQueue cm_queue(uint32_t mtu) const;
@@ -85,7 +83,7 @@ class Lane : public Ring {
 
     [[nodiscard]] uint32_t inline_bytes() const { return inline_bytes_; }
 
-    // In flight, of a side that posts what fetches; else 0. Known once it is aimed.
+    // In flight, of a side that posts what fetches; else 0. Known once it is connected.
     [[nodiscard]] uint32_t reads() const { return reads_; }
 
     // 0: the transport itself holds the sender back, or loses what is too much.

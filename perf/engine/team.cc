@@ -136,8 +136,7 @@ Result<> VerbsTeam::connect(const DeviceInfo& peer,
             Code::BadInput, "the peer has {} queue pairs instead of {}", remote.size(), point_.qps);
     mtu_ = mtu;
     for (uint32_t number = 0; number < point_.qps; ++number)
-        TRY(cm_ ? lane(number).aim(peer, remote[number], mtu)
-                : lane(number).connect(peer, remote[number], mtu));
+        TRY(lane(number).connect(peer, remote[number], mtu));
     return {};
 }
 
