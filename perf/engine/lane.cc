@@ -391,12 +391,17 @@ Result<Group> Group::create(const SideSetup& setup, uint32_t first, uint32_t cou
                         ? "use a smaller --depth, fewer --qps or more --threads"
                         : "use a smaller --depth");
     Group group;
-    group.domain = alloc_thread_domain(*device.verbs, device.context.get(), device.pd.get());
+    Verbs& verbs = *device.verbs;
+    ibv_context* context = device.context.get();
+    auto& [td, pd] = group.domain;
+    td = {verbs.alloc_td(context), Release{&verbs}};
+    if (td)
+        pd = {verbs.alloc_parent_domain(context, device.pd.get(), td.get()), Release{&verbs}};
     // A credit is known by its length, which is not read lazily. Nor is librxe polled so: before
     // rdma-core 59 it skips completions and gives its lock back twice.
     const bool lazily = !by_credits && !device.software;
     group.queue = std::make_unique<CompletionQueue>(
-        TRY(create_cq(*device.verbs, device.context.get(), static_cast<int>(entries), lazily)));
+        TRY(create_cq(verbs, context, static_cast<int>(entries), lazily)));
     group.lanes.reserve(count);
     for (uint32_t place = 0; place < count; ++place)
         group.lanes.push_back(

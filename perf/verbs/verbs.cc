@@ -242,14 +242,6 @@ Result<Owned<ibv_pd>> alloc_pd(Verbs& verbs, ibv_context* context) {
     return pd;
 }
 
-ThreadDomain alloc_thread_domain(Verbs& verbs, ibv_context* context, ibv_pd* pd) {
-    ThreadDomain domain{.td = Owned<ibv_td>(verbs.alloc_td(context), Release{&verbs}), .pd = {}};
-    if (domain.td)
-        domain.pd =
-            Owned<ibv_pd>(verbs.alloc_parent_domain(context, pd, domain.td.get()), Release{&verbs});
-    return domain;
-}
-
 Result<Owned<ibv_mr>> register_memory(Verbs& verbs,
                                       ibv_pd* pd,
                                       std::span<std::byte> memory,

@@ -101,8 +101,6 @@ struct ThreadDomain {
     Owned<ibv_pd> pd;  // goes first; none where the provider has no thread domains, or none left
 };
 
-ThreadDomain alloc_thread_domain(Verbs& verbs, ibv_context* context, ibv_pd* pd);
-
 // Errors carry the hint about RLIMIT_MEMLOCK with the limit that holds.
 Result<Owned<ibv_mr>> register_memory(Verbs& verbs,
                                       ibv_pd* pd,
