@@ -160,10 +160,8 @@ void TcpLane::read_mark() noexcept {
         return;
     uint8_t mark = 0;
     const ssize_t got = ::recv(fd_.get(), &mark, 1, MSG_DONTWAIT);
-    if (got < 0)
-        return fail(errno);
-    if (got == 0 || mark != kMark)
-        return fail(got == 0 ? ECONNRESET : EBADMSG);
+    if (got != 1 || mark != kMark)
+        return fail(got < 0 ? errno : got == 0 ? ECONNRESET : EBADMSG);
     ++marks_in_;
 }
 

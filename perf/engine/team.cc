@@ -119,12 +119,10 @@ Result<std::unique_ptr<VerbsTeam>> VerbsTeam::create(const Device& device,
     return team;
 }
 
-std::vector<Endpoint> VerbsTeam::endpoints() const {
+std::vector<Endpoint> VerbsTeam::endpoints() {
     std::vector<Endpoint> endpoints;
-    for (const Group& group : groups_) {
-        for (const Lane& lane : group.lanes)
-            endpoints.push_back(lane.endpoint());
-    }
+    for (uint32_t number = 0; number < point_.qps; ++number)
+        endpoints.push_back(lane(number).endpoint());
     return endpoints;
 }
 

@@ -268,7 +268,7 @@ class VerbsTeam : public TeamOf<Group> {
     }
 
     // One for each lane.
-    [[nodiscard]] std::vector<Endpoint> endpoints() const;
+    [[nodiscard]] std::vector<Endpoint> endpoints();
 
     // To RTR and RTS. Code::BadInput if there is not one endpoint for each lane. Where rdma_cm
     // connects, only prepares it.
