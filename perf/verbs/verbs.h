@@ -75,16 +75,19 @@ inline Result<> outcome_of(int rc, std::string what) {
     return rc == 0 ? Result<>() : Result<>(sys_error(rc, std::move(what)));
 }
 
-// Gives an object back to the Verbs that made it. A failure to do so is a bug or a dead device, and
-// nothing can be done about it: the process ends soon after.
-struct Release {
-    Verbs* verbs = nullptr;
+// Gives an object back to the calls that made it (Verbs, or Cm). A failure to do so is a bug or a dead
+// device, and nothing can be done about it: the process ends soon after.
+template <class Calls>
+struct ReleaseTo {
+    Calls* calls = nullptr;
 
     template <class T>
     void operator()(T* object) const {
-        (void)verbs->release(object);
+        (void)calls->release(object);
     }
 };
+
+using Release = ReleaseTo<Verbs>;
 
 template <class T>
 using Owned = std::unique_ptr<T, Release>;

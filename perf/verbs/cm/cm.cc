@@ -59,7 +59,7 @@ class SystemCm : public Cm {
 
     rdma_event_channel* create_channel() override { return library()->create_event_channel(); }
 
-    void destroy_channel(rdma_event_channel* channel) override {
+    void release(rdma_event_channel* channel) override {
         library()->destroy_event_channel(channel);
     }
 
@@ -67,7 +67,7 @@ class SystemCm : public Cm {
         return library()->create_id(channel, id, nullptr, RDMA_PS_TCP);
     }
 
-    int destroy_id(rdma_cm_id* id) override { return library()->destroy_id(id); }
+    int release(rdma_cm_id* id) override { return library()->destroy_id(id); }
 
     int bind_addr(rdma_cm_id* id, sockaddr* address) override {
         return library()->bind_addr(id, address);
@@ -105,7 +105,7 @@ class SystemCm : public Cm {
         return library()->get_cm_event(channel, event);
     }
 
-    int ack_event(rdma_cm_event* event) override { return library()->ack_cm_event(event); }
+    int release(rdma_cm_event* event) override { return library()->ack_cm_event(event); }
 
     uint16_t port_of(rdma_cm_id* id) override { return be16toh(library()->get_src_port(id)); }
 };

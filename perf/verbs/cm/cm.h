@@ -12,7 +12,7 @@
 #include <rdma/rdma_cma.h>
 
 #include "perf/address/address.h"
-#include "perf/base/names.h"
+#include "perf/verbs/verbs.h"
 
 namespace perf {
 
@@ -27,10 +27,7 @@ class Cm {
     virtual Result<> load() = 0;
 
     virtual rdma_event_channel* create_channel() = 0;
-    virtual void destroy_channel(rdma_event_channel* channel) = 0;
     virtual int create_id(rdma_event_channel* channel, rdma_cm_id** id) = 0;
-    // Waits for ever while an event of the id is not acknowledged.
-    virtual int destroy_id(rdma_cm_id* id) = 0;
     virtual int bind_addr(rdma_cm_id* id, sockaddr* address) = 0;
     virtual int listen(rdma_cm_id* id, int backlog) = 0;
     virtual int resolve_addr(rdma_cm_id* id, sockaddr* to, int timeout_ms) = 0;
@@ -42,25 +39,20 @@ class Cm {
     virtual int disconnect(rdma_cm_id* id) = 0;
     virtual int init_qp_attr(rdma_cm_id* id, ibv_qp_attr* attr, int* mask) = 0;
     virtual int get_event(rdma_event_channel* channel, rdma_cm_event** event) = 0;
-    virtual int ack_event(rdma_cm_event* event) = 0;
 
     // Of a bound id, in host order.
     virtual uint16_t port_of(rdma_cm_id* id) = 0;
+
+    // Gives an object back: acknowledges an event. An id waits for ever while one of its is not.
+    virtual void release(rdma_event_channel* channel) = 0;
+    virtual int release(rdma_cm_id* id) = 0;
+    virtual int release(rdma_cm_event* event) = 0;
 };
 
 // librdmacm itself.
 Cm& system_cm();
 
-// Gives an object back to the Cm that made it; nothing can be done about a failure.
-struct CmRelease {
-    Cm* cm = nullptr;
-
-    void operator()(rdma_event_channel* p) const { cm->destroy_channel(p); }
-
-    void operator()(rdma_cm_id* p) const { (void)cm->destroy_id(p); }
-
-    void operator()(rdma_cm_event* p) const { (void)cm->ack_event(p); }
-};
+using CmRelease = ReleaseTo<Cm>;
 
 template <class T>
 using CmOwned = std::unique_ptr<T, CmRelease>;

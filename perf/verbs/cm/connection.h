@@ -185,8 +185,7 @@ class CmLinks {
                                                    const std::string& device) {
         std::unique_ptr<CmLinks> links(new CmLinks(ends, device));
         if (side == Side::Server)
-            links->listener_ =
-                TRY(CmListener::open(*ends.cm, {.address = ends.local, .device = device}));
+            links->listener_ = TRY(CmListener::open(*ends.cm, links->place_));
         return links;
     }
 
@@ -194,8 +193,7 @@ class CmLinks {
     Result<> init(const CmQueue& queue) {
         if (listener_)
             return listener_->init(queue);
-        connections_.push_back(
-            TRY(CmConnection::open(*ends_.cm, {.address = ends_.local, .device = device_})));
+        connections_.push_back(TRY(CmConnection::open(*ends_.cm, place_)));
         return connections_.back().init(queue);
     }
 
@@ -222,10 +220,11 @@ class CmLinks {
     }
 
   private:
-    CmLinks(const CmEnds& ends, std::string device) : ends_(ends), device_(std::move(device)) {}
+    CmLinks(const CmEnds& ends, const std::string& device)
+        : ends_(ends), place_{.address = ends.local, .device = device} {}
 
     CmEnds ends_;
-    std::string device_;
+    CmPlace place_;
     std::optional<CmListener> listener_;
     std::vector<CmConnection> connections_;
 };

@@ -157,7 +157,7 @@ int FakeCm::get_event(rdma_event_channel* channel, rdma_cm_event** event) {
     return 0;
 }
 
-int FakeCm::ack_event(rdma_cm_event* event) {
+int FakeCm::release(rdma_cm_event* event) {
     const CmGuard guard(lock_);
     auto* taken = static_cast<Event*>(event);
     if (objects_.erase(taken) != 0)
@@ -202,7 +202,7 @@ rdma_event_channel* FakeCm::create_channel() {
     return channel;
 }
 
-void FakeCm::destroy_channel(rdma_event_channel* channel) {
+void FakeCm::release(rdma_event_channel* channel) {
     const CmGuard guard(lock_);
     if (std::ranges::any_of(ids_, [&](Id* id) { return id->channel == channel; }))
         complain("a channel is destroyed before its ids");
@@ -247,7 +247,7 @@ void FakeCm::part(Id& id) {
     id.peer = nullptr;
 }
 
-int FakeCm::destroy_id(rdma_cm_id* id) {
+int FakeCm::release(rdma_cm_id* id) {
     const CmGuard guard(lock_);
     auto* own = static_cast<Id*>(id);
     if (own->unacknowledged != 0)

@@ -85,9 +85,9 @@ class FakeCm : public perf::Cm {
 
     base::Result<> load() override;
     rdma_event_channel* create_channel() override;
-    void destroy_channel(rdma_event_channel* channel) override;
+    void release(rdma_event_channel* channel) override;
     int create_id(rdma_event_channel* channel, rdma_cm_id** id) override;
-    int destroy_id(rdma_cm_id* id) override;
+    int release(rdma_cm_id* id) override;
     int bind_addr(rdma_cm_id* id, sockaddr* address) override;
     int listen(rdma_cm_id* id, int backlog) override;
     int resolve_addr(rdma_cm_id* id, sockaddr* to, int timeout_ms) override;
@@ -99,7 +99,7 @@ class FakeCm : public perf::Cm {
     int disconnect(rdma_cm_id* id) override;
     int init_qp_attr(rdma_cm_id* id, ibv_qp_attr* attr, int* mask) override;
     int get_event(rdma_event_channel* channel, rdma_cm_event** event) override;
-    int ack_event(rdma_cm_event* event) override;
+    int release(rdma_cm_event* event) override;
     uint16_t port_of(rdma_cm_id* id) override;
 
   private:
