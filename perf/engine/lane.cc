@@ -207,8 +207,7 @@ CmQueue Lane::cm_queue(uint32_t mtu) const {
             .qp = qp_.get(),
             .access = static_cast<unsigned>(access_of(point, side) & remote),
             .mtu = mtu,
-            .initiator_depth = static_cast<uint8_t>(
-                reads_ != 0 ? reads_ : std::min(end_.own.initiator_depth, kMaxReads)),
+            .initiator_depth = static_cast<uint8_t>(std::min(end_.own.initiator_depth, kMaxReads)),
             .responder_depth = static_cast<uint8_t>(std::min(end_.own.responder_depth, kMaxReads)),
             .software = end_.software,
             .marks = point.marks};
