@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "perf/engine/crew.h"
+#include "perf/engine/engine.h"
 #include "perf/engine/integrity.h"
-#include "perf/engine/latency.h"
 #include "perf/engine/tcp_lane.h"
 #include "perf/protocol/control.h"
 

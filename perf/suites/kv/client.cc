@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "perf/engine/latency.h"
+#include "perf/engine/engine.h"
 #include "perf/suites/kv/kv.h"
 
 namespace perf::kv {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <memory>
 
-#include "perf/engine/latency.h"
+#include "perf/engine/engine.h"
 #include "perf/protocol/fields.h"
 #include "perf/suites/kv/kv.h"
 

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
-#include "perf/engine/latency.h"
+#include "perf/engine/engine.h"
 
 namespace perf {
 namespace {
