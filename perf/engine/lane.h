@@ -36,8 +36,8 @@ class Lane : public Ring {
     // What the other side needs to know.
     [[nodiscard]] Endpoint endpoint() const;
 
-    // Aims the work requests, and goes to RTR and RTS, unless rdma_cm does that. `mtu` in bytes. After
-    // this the other side may send.
+    // Aims the work requests, and goes to RTR and RTS, unless rdma_cm does that. `mtu` in bytes.
+    // After this the other side may send.
     Result<> connect(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu);
 
     // What rdma_cm needs to know of the queue pair.

@@ -75,8 +75,8 @@ inline Result<> outcome_of(int rc, std::string what) {
     return rc == 0 ? Result<>() : Result<>(sys_error(rc, std::move(what)));
 }
 
-// Gives an object back to the calls that made it (Verbs, or Cm). A failure to do so is a bug or a dead
-// device, and nothing can be done about it: the process ends soon after.
+// Gives an object back to the calls that made it: Verbs or Cm. A failure to do so is a bug or a
+// dead device, and nothing can be done about it: the process ends soon after.
 template <class Calls>
 struct ReleaseTo {
     Calls* calls = nullptr;
