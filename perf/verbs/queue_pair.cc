@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include <fmt/format.h>
-#include <sys/random.h>
 
 namespace perf {
 
@@ -62,16 +61,7 @@ bool needs_grh(const DeviceInfo& own, const DeviceInfo& peer, const Marks& marks
 }
 
 End end_of(const Device& device) {
-    return {.verbs = device.verbs,
-            .own = device.info,
-            .software = device.software};
-}
-
-uint32_t random_psn() {
-    uint32_t value = 0;
-    if (::getrandom(&value, sizeof value, 0) != sizeof value)
-        value = 0x1234;  // a PSN need not be secret, only unlikely to match a stale connection's
-    return value & 0xffffff;
+    return {.verbs = device.verbs, .own = device.info, .software = device.software};
 }
 
 Result<> to_init(const End& end, ibv_qp* qp, int access, uint32_t queue_key) {

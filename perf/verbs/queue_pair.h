@@ -13,7 +13,7 @@ namespace perf {
 struct End {
     Verbs* verbs = nullptr;
     DeviceInfo own;
-    bool software = false;    // our own processors do the device's work
+    bool software = false;  // our own processors do the device's work
     Marks marks = {};
 };
 
@@ -27,8 +27,10 @@ bool needs_grh(const DeviceInfo& own, const DeviceInfo& peer, const Marks& marks
 // How long RC waits for an answer, and how often it asks again, in the attributes for RTS.
 void set_retries(ibv_qp_attr& attr, bool software);
 
-// 24 bits.
-uint32_t random_psn();
+// 24 bits. They need not be secret, only unlikely to match a stale connection's.
+inline uint32_t random_psn() {
+    return static_cast<uint32_t>(random_seed() & 0xffffff);
+}
 
 // `access`: what the other side may do, of the remote ones; UD and SRD have `queue_key` instead.
 Result<> to_init(const End& end, ibv_qp* qp, int access, uint32_t queue_key);
