@@ -8,7 +8,6 @@
 #include <string>
 
 #include "perf/system/stop.h"
-#include "perf/verbs/cm/cm.h"
 #include "perf/verbs/device.h"
 #include "perf/verbs/verbs.h"
 

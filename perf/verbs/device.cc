@@ -15,6 +15,7 @@
 #include <sched.h>
 
 #include "perf/system/reading.h"
+#include "perf/verbs/cm/connection.h"
 #include "perf/verbs/limit.h"
 
 namespace perf {

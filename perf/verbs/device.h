@@ -9,11 +9,12 @@
 
 #include "perf/address/gid.h"
 #include "perf/protocol/message.h"
-#include "perf/verbs/cm/cm.h"
 #include "perf/verbs/memory.h"
 #include "perf/verbs/verbs.h"
 
 namespace perf {
+
+struct CmDevice;
 
 // What the person said about device and GID, and where rdma-hook's word is found.
 struct DeviceWish {

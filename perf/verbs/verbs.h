@@ -3,6 +3,9 @@
 // put a fake provider behind it: it hands out ibv_context objects whose operation tables are its
 // own, so that the data path (ibv_post_send, ibv_post_recv, ibv_poll_cq: inline calls through these
 // tables) is the same machine code with a device and without one.
+//
+// The calls of librdmacm that we use are behind another such interface, Cm. Tests put a fake behind
+// it, too (tests/unit/perf/fake_cm.h). What is done with it: cm/connection.h.
 #pragma once
 
 #include <cerrno>
@@ -15,6 +18,7 @@
 #include <vector>
 
 #include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
 
 #include "perf/base/names.h"
 
@@ -70,6 +74,44 @@ class Verbs {
 // libibverbs itself.
 Verbs& system_verbs();
 
+// Calls answer as librdmacm does: null or -1 with errno. All ids are of RDMA_PS_TCP (RC) and have
+// no queue pair of their own (id->qp is null). A bound id has its device in id->verbs, or null
+// where no device has the address. Thread safe, but for two calls on one id.
+//
+// librdmacm is loaded on first use (dlopen): rdma-perf runs without it where nobody asks for --cm.
+class Cm {
+  public:
+    virtual ~Cm() = default;
+
+    // Once before anything else. Code::Unsupported where there is no librdmacm, or one too old.
+    virtual Result<> load() = 0;
+
+    virtual rdma_event_channel* create_channel() = 0;
+    virtual int create_id(rdma_event_channel* channel, rdma_cm_id** id) = 0;
+    virtual int bind_addr(rdma_cm_id* id, sockaddr* address) = 0;
+    virtual int listen(rdma_cm_id* id, int backlog) = 0;
+    virtual int resolve_addr(rdma_cm_id* id, sockaddr* to, int timeout_ms) = 0;
+    virtual int resolve_route(rdma_cm_id* id, int timeout_ms) = 0;
+    virtual int connect(rdma_cm_id* id, rdma_conn_param* param) = 0;
+    virtual int establish(rdma_cm_id* id) = 0;
+    virtual int accept(rdma_cm_id* id, rdma_conn_param* param) = 0;
+    virtual int reject(rdma_cm_id* id) = 0;
+    virtual int disconnect(rdma_cm_id* id) = 0;
+    virtual int init_qp_attr(rdma_cm_id* id, ibv_qp_attr* attr, int* mask) = 0;
+    virtual int get_event(rdma_event_channel* channel, rdma_cm_event** event) = 0;
+
+    // Of a bound id, in host order.
+    virtual uint16_t port_of(rdma_cm_id* id) = 0;
+
+    // Gives an object back: acknowledges an event. An id waits for ever while one of its is not.
+    virtual void release(rdma_event_channel* channel) = 0;
+    virtual int release(rdma_cm_id* id) = 0;
+    virtual int release(rdma_cm_event* event) = 0;
+};
+
+// librdmacm itself.
+Cm& system_cm();
+
 // Of a call that answers an errno value, or 0.
 inline Result<> outcome_of(int rc, std::string what) {
     return rc == 0 ? Result<>() : Result<>(sys_error(rc, std::move(what)));
@@ -91,6 +133,11 @@ using Release = ReleaseTo<Verbs>;
 
 template <class T>
 using Owned = std::unique_ptr<T, Release>;
+
+using CmRelease = ReleaseTo<Cm>;
+
+template <class T>
+using CmOwned = std::unique_ptr<T, CmRelease>;
 
 Result<Owned<ibv_context>> open_device(Verbs& verbs, const std::string& name);
 Result<Owned<ibv_pd>> alloc_pd(Verbs& verbs, ibv_context* context);

@@ -40,8 +40,8 @@
 #include "perf/protocol/control.h"
 #include "perf/protocol/message.h"
 #include "perf/system/tcp.h"
-#include "perf/verbs/cm/cm.h"
 #include "perf/verbs/memory.h"
+#include "perf/verbs/verbs.h"
 
 namespace perf {
 
@@ -53,6 +53,14 @@ using CmChannel = std::shared_ptr<rdma_event_channel>;
 struct CmPlace {
     Address address;     // a local one; any free port is taken
     std::string device;  // of the queue pairs: an address that leads to another one is an error
+};
+
+// The port of an RDMA device.
+struct CmDevice {
+    std::string device;
+    uint8_t port = 1;
+    Address gid;  // iWARP: made of the MAC, no address
+    bool iwarp = false;
 };
 
 struct CmBound {

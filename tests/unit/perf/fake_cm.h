@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "perf/address/address.h"
-#include "perf/verbs/cm/cm.h"
+#include "perf/verbs/verbs.h"
 #include "tests/unit/perf/fake_verbs.h"
 
 namespace test {
