@@ -2,7 +2,6 @@
 #include "perf/engine/crew.h"
 
 #include <algorithm>
-#include <numeric>
 #include <system_error>
 #include <vector>
 
@@ -96,16 +95,11 @@ void Crew::close() noexcept {
         hand.worker.close();
 }
 
-uint64_t Crew::sent() const {
-    return std::accumulate(hands_.begin(), hands_.end(), uint64_t{0}, [](auto sum, const Hand& h) {
-        return sum + h.worker.sent();
-    });
-}
-
-uint64_t Crew::received() const {
-    return std::accumulate(hands_.begin(), hands_.end(), uint64_t{0}, [](auto sum, const Hand& h) {
-        return sum + h.worker.received();
-    });
+uint64_t Crew::sum(uint64_t (Worker::*of)() const noexcept) const {
+    uint64_t all = 0;
+    for (const Hand& hand : hands_)
+        all += (hand.worker.*of)();
+    return all;
 }
 
 Result<Attention> attend(std::span<const Watched> watched,

@@ -179,14 +179,16 @@ class Crew {
     void expect(size_t hand, uint64_t messages) noexcept { hands_[hand].worker.expect(messages); }
 
     // Messages so far, of all, with the warm-up.
-    [[nodiscard]] uint64_t sent() const;
-    [[nodiscard]] uint64_t received() const;
+    [[nodiscard]] uint64_t sent() const { return sum(&Worker::sent); }
+
+    [[nodiscard]] uint64_t received() const { return sum(&Worker::received); }
 
     [[nodiscard]] size_t size() const { return hands_.size(); }
 
   private:
     Crew() = default;
 
+    [[nodiscard]] uint64_t sum(uint64_t (Worker::*of)() const noexcept) const;
     void work(Hand& hand);
     void announce(Hand& hand, Hand::State state) noexcept;
 
