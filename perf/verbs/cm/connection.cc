@@ -339,15 +339,6 @@ Result<int> call_in_time(const std::function<int()>& call,
     return answer;
 }
 
-// Asks the peer. Soft-iWARP makes its TCP connection within the call.
-Result<> request(const CmBound& bound,
-                 rdma_conn_param& param,
-                 const Deadline& deadline,
-                 const CmWait& wait) {
-    const auto connect = [&] { return bound.cm->connect(bound.id.get(), &param) == 0 ? 0 : errno; };
-    errno = bound.device.iwarp ? TRY(call_in_time(connect, deadline, wait)) : connect();
-    return errno == 0 ? Result<>() : Result<>(call_error("ask for the connection"));
-}
 }  // namespace
 
 Result<CmBound> bind_id(Cm& cm, const CmPlace& place) {
@@ -399,7 +390,12 @@ Result<> CmConnection::connect(const CmQueue& queue,
         param.private_data = tag.data();
         param.private_data_len = tag.size();
         const Deadline deadline = wait.step();
-        TRY(request(bound_, param, deadline, wait));
+        const auto ask = [&] {
+            return bound_.cm->connect(bound_.id.get(), &param) == 0 ? 0 : errno;
+        };
+        errno = bound_.device.iwarp ? TRY(call_in_time(ask, deadline, wait)) : ask();
+        if (errno != 0)
+            return call_error("ask for the connection");
         if (bound_.device.iwarp) {
             TRY(await_event(bound_, RDMA_CM_EVENT_ESTABLISHED, deadline, wait));
             established_ = true;
