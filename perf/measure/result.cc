@@ -93,10 +93,6 @@ void Account::look(const DeviceInfo& device) {
     before_ = counters_of(source_);
 }
 
-void Account::begin() {
-    begin_ = sample_cpu();
-}
-
 void Account::begin(const DeviceInfo& device) {
     look(device);
     begin();

@@ -39,7 +39,9 @@ class Account {
     // A window: the counters, then the processor's time. Counters are read outside of the latter:
     // there are dozens, which takes milliseconds.
     void look(const DeviceInfo& device);
-    void begin();
+
+    void begin() { begin_ = sample_cpu(); }
+
     void begin(const DeviceInfo& device);  // both
     Usage end();
 
