@@ -418,13 +418,13 @@ std::optional<LimitShare> Client::share_of_limit(const Bandwidth& bandwidth) con
         if (messages_per_second(one) > messages_per_second(busier))
             busier = one;
     }
-    const auto percent =
-        percent_of_limit(wire_between(device_->info, peer_, result_.mtu, result_.point.marks),
-                         result_.point,
-                         messages_per_second(busier) * result_.point.size);
-    if (!percent)
+    const Point& point = result_.point;
+    const auto limit =
+        payload_limit(wire_between(device_->info, peer_, result_.mtu, point.marks), point);
+    if (!limit)
         return std::nullopt;
-    return LimitShare{*percent, limit_margin(result_.point, busier.messages)};
+    return LimitShare{messages_per_second(busier) * point.size / *limit * 100,
+                      limit_margin(point, busier.messages)};
 }
 
 Result<std::vector<Client>> start_clients(std::vector<Control> controls,

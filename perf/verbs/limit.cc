@@ -105,11 +105,6 @@ Wire wire_between(const DeviceInfo& own, const DeviceInfo& peer, uint32_t mtu, c
     return {.link_bps = speed, .mtu = mtu, .stack = stack};
 }
 
-std::optional<double> percent_of_limit(const Wire& wire, const Point& point, double bytes_per_s) {
-    const auto limit = payload_limit(wire, point);
-    return limit ? std::optional(bytes_per_s / *limit * 100) : std::nullopt;
-}
-
 double limit_margin(const Point& point, uint64_t messages) {
     constexpr double kClocks = 1;
     // By iterations the time lasts to the last completion: none of it is outside.

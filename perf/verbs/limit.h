@@ -65,9 +65,6 @@ Wire wire_between(const DeviceInfo& own,
                   uint32_t mtu,
                   const Marks& marks = {});
 
-// `bytes_per_s` in percent of the limit; nothing without one.
-std::optional<double> percent_of_limit(const Wire& wire, const Point& point, double bytes_per_s);
-
 // A measured rate beside the limit.
 struct LimitShare {
     double percent = 0;

@@ -120,6 +120,11 @@ TEST_P(EveryPoint, IsHeldAgainstTheLink) {
     const auto result = run_one(verbs, p);
     ASSERT_TRUE(result) << result.error().message();
     EXPECT_EQ(result->share_of_limit.has_value(), p.mode == Mode::Bandwidth && !is_atomic(p.verb));
+    if (result->share_of_limit) {
+        const double limit =
+            payload_limit({.link_bps = 2'500'000'000, .mtu = result->mtu}, p).value();
+        EXPECT_DOUBLE_EQ(result->share_of_limit->percent, *bandwidth_of(*result) / limit * 100);
+    }
     ASSERT_TRUE(result->usage.client.cpu && result->usage.server.cpu);
     EXPECT_GE(result->usage.server.cpu->window_s, result->usage.client.cpu->window_s);
     EXPECT_GE(result->usage.payload_bytes, 777U * p.size);
