@@ -80,8 +80,11 @@ struct DeviceReader {
             return false;
         table.resize(static_cast<size_t>(count));
         for (const ibv_gid_entry& entry : table) {
+            const GidType type = entry.gid_type == IBV_GID_TYPE_ROCE_V2   ? GidType::RoceV2
+                                 : entry.gid_type == IBV_GID_TYPE_ROCE_V1 ? GidType::RoceV1
+                                                                          : GidType::InfiniBand;
             if (entry.port_num == port)
-                add(port, entry.gid_index, address_of(entry.gid), type_of(entry.gid_type), active);
+                add(port, entry.gid_index, address_of(entry.gid), type, active);
         }
         return true;
     }
@@ -117,12 +120,6 @@ struct DeviceReader {
                         .netdev = netdev,
                         .netdev_present = !netdev.empty() && ::if_nametoindex(netdev.c_str()) != 0,
                         .port_active = active});
-    }
-
-    static GidType type_of(uint32_t type) {
-        if (type == IBV_GID_TYPE_ROCE_V2)
-            return GidType::RoceV2;
-        return type == IBV_GID_TYPE_ROCE_V1 ? GidType::RoceV1 : GidType::InfiniBand;
     }
 
     [[nodiscard]] std::string attribute(uint8_t port, std::string_view kind, uint32_t index) const {

@@ -195,15 +195,6 @@ Result<int> ask_for(ibv_qp_state state, const CmBound& bound, ibv_qp_attr& attr)
     return mask;
 }
 
-void mark(ibv_ah_attr& path, const Marks& marks) {
-    if (marks.traffic_class != 0)
-        path.grh.traffic_class = static_cast<uint8_t>(marks.traffic_class);
-    if (marks.flow_label != 0)
-        path.grh.flow_label = marks.flow_label;
-    if (marks.service_level != 0)
-        path.sl = static_cast<uint8_t>(marks.service_level);
-}
-
 // INIT to RTS, for an id that knows its peer. iWARP: the kernel moves the queue pair by itself,
 // when rdma_connect's answer comes and within rdma_accept; here it only gets its INIT.
 Result<> move_to_rts(const CmQueue& queue, const CmBound& bound) {
@@ -213,13 +204,19 @@ Result<> move_to_rts(const CmQueue& queue, const CmBound& bound) {
     const int to_rtr = TRY(ask_for(IBV_QPS_RTR, bound, attr));
     if (queue.mtu != 0)
         attr.path_mtu = mtu_enum(queue.mtu);
-    mark(attr.ah_attr, queue.marks);
+    ibv_ah_attr& path = attr.ah_attr;
+    if (queue.marks.traffic_class != 0)
+        path.grh.traffic_class = static_cast<uint8_t>(queue.marks.traffic_class);
+    if (queue.marks.flow_label != 0)
+        path.grh.flow_label = queue.marks.flow_label;
+    if (queue.marks.service_level != 0)
+        path.sl = static_cast<uint8_t>(queue.marks.service_level);
     attr.min_rnr_timer = 12;  // 0.64 ms
     attr.max_dest_rd_atomic = std::min(attr.max_dest_rd_atomic, queue.responder_depth);
     TRY(change_state(queue, attr, to_rtr, "RTR")
             .context(fmt::format("device {}, GID index {}, path MTU {}",
                                  bound.device.device,
-                                 attr.ah_attr.grh.sgid_index,
+                                 path.grh.sgid_index,
                                  mtu_bytes(attr.path_mtu))));
     const int to_rts = TRY(ask_for(IBV_QPS_RTS, bound, attr));
     set_retries(attr, queue.software);
