@@ -44,27 +44,26 @@ class HostMemory : public BufferSource {
           huge_(is_huge) {}
 
     Result<std::unique_ptr<Buffer>> allocate(size_t bytes) override {
+        const auto failure = [&] {
+            return sys_error(fmt::format("map {} bytes{}", bytes, huge_ ? " in huge pages" : ""))
+                .advise(huge_ ? "raise vm.nr_hugepages on the host (sysctl vm.nr_hugepages=512), "
+                                "and raise the container's limit of them"
+                              : "use a smaller --size or --depth, or raise the container's "
+                                "memory limit");
+        };
         const int how = huge_ ? MAP_HUGETLB : MAP_POPULATE;
         void* at = ::mmap(
             nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | how, -1, 0);
         if (at == MAP_FAILED)
-            return failure(bytes);
+            return failure();
         auto buffer = std::make_unique<Mapping>(*this, at, bytes);
         // Beyond the limit of a cgroup the first write to a huge page would be SIGBUS.
         if (huge_ && ::madvise(at, bytes, MADV_POPULATE_WRITE) != 0 && errno != EINVAL)
-            return failure(bytes);
+            return failure();
         return std::unique_ptr<Buffer>(std::move(buffer));
     }
 
   private:
-    [[nodiscard]] Error failure(size_t bytes) const {
-        return sys_error(fmt::format("map {} bytes{}", bytes, huge_ ? " in huge pages" : ""))
-            .advise(huge_ ? "raise vm.nr_hugepages on the host (sysctl vm.nr_hugepages=512), and "
-                            "raise the container's limit of them"
-                          : "use a smaller --size or --depth, or raise the container's memory "
-                            "limit");
-    }
-
     const bool huge_;
 };
 
