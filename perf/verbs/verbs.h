@@ -103,7 +103,8 @@ class Cm {
     // Of a bound id, in host order.
     virtual uint16_t port_of(rdma_cm_id* id) = 0;
 
-    // Gives an object back: acknowledges an event. An id waits for ever while one of its is not.
+    // Gives an object back, and so acknowledges an event. For an id it waits for ever while one of
+    // its events is not acknowledged.
     virtual void release(rdma_event_channel* channel) = 0;
     virtual int release(rdma_cm_id* id) = 0;
     virtual int release(rdma_cm_event* event) = 0;
