@@ -194,8 +194,10 @@ Exit run_command(const Command& command, const Surroundings& around) {
         return run(*options, around);
     if (const auto* options = std::get_if<CompareOptions>(&command))
         return compare(*options, around);
-    if (const auto* suite = std::get_if<SuiteCommand>(&command))
-        return suite->run(suite->look, around);
+    if (const auto* asked = std::get_if<SuiteCommand>(&command)) {
+        Document document{.kind = asked->suite->name, .json = asked->look.json, .around = around};
+        return document.conclude(asked->run(asked->look, document));
+    }
     return loop(std::get<LoopOptions>(command), around);
 }
 

@@ -42,6 +42,7 @@ struct CompareOptions {
 };
 
 struct SuiteCommand {
+    const Suite* suite = nullptr;
     LookOptions look;
     SuiteRun run;
 };

@@ -467,7 +467,7 @@ Result<Command> parse_command_line(int argc,
             continue;
         each.look.side = TRY(as_usage(parse_side(words)));
         SuiteRun suite_run = each.read ? TRY(as_usage(each.read())) : SuiteRun(each.suite->run);
-        return Command(SuiteCommand{std::move(each.look), std::move(suite_run)});
+        return Command(SuiteCommand{each.suite, std::move(each.look), std::move(suite_run)});
     }
     run.measure = TRY(as_usage(parse_measure(words, run.measure)));
     return Command(run);

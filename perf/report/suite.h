@@ -64,14 +64,15 @@ struct ServedSuite {
 };
 
 // ---- the command --------------------------------------------------------------------------------
-using SuiteRun = std::function<Exit(const LookOptions& look, const Surroundings& around)>;
+// Looks or measures, and puts what it found into the document, which is written even after an error.
+using SuiteRun = std::function<Result<>(const LookOptions& look, Document& document)>;
 
 struct Suite {
-    std::string_view name;  // of the command
+    std::string_view name;  // of the command, and the kind of its document
     std::string_view help;
     std::string_view host = {};  // help of the server that must be named; empty: --peer may be
     std::string_view port = {};  // help of --port; empty: there is none
-    Exit (*run)(const LookOptions& look, const Surroundings& around) = nullptr;
+    Result<> (*run)(const LookOptions& look, Document& document) = nullptr;
     // Instead of `run`, with options of its own: declares them. What it returns reads them, once the
     // command line is parsed.
     std::function<Result<SuiteRun>()> (*declare)(CLI::App& app) = nullptr;

@@ -149,9 +149,10 @@ Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer) {
             {"checks", base::to_json(diagnoses)}};
 }
 
-Exit doctor(const LookOptions& look, const Surroundings& around) {
-    Document document{.kind = "doctor", .json = look.json, .around = around};
-    Scene scene = gather(look, around.verbs, around.stop, "");
+namespace {
+Result<> look_around(const LookOptions& look, Document& document) {
+    const Stop& stop = document.around.stop;
+    Scene scene = gather(look, document.around.verbs, stop, "");
     for (const Point& point : expand(Plan{})) {
         for (const Side side : {Side::Client, Side::Server})
             scene.needed_bytes =
@@ -160,18 +161,19 @@ Exit doctor(const LookOptions& look, const Surroundings& around) {
     const auto diagnoses = examine(scene);
     document.say(base::to_text(diagnoses));
     document.members = to_json(diagnoses, look.peer);
-    if (around.stop.requested())
+    if (stop.requested())
         document.exit = Exit::Interrupted;
     else if (base::any_failed(diagnoses))
         document.exit = Exit::Environment;
-    return document.conclude({});
+    return {};
 }
+}  // namespace
 
 const Suite kDoctor = {
     .name = "doctor",
     .help = "check what this container can see; changes nothing",
     .port = "TCP port of the peer",
-    .run = doctor,
+    .run = look_around,
 };
 
 }  // namespace perf

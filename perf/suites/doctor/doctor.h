@@ -113,6 +113,4 @@ Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer);
 
 extern const Suite kDoctor;
 
-Exit doctor(const LookOptions& look, const Surroundings& around);
-
 }  // namespace perf

@@ -39,7 +39,7 @@ Json to_json(const Candidates& found, const std::string& peer) {
     return out;
 }
 
-Result<> look_at(const LookOptions& options, Document& document) {
+Result<> show_gids(const LookOptions& options, Document& document) {
     std::vector<Address> sources;
     if (!options.peer.empty())
         sources = TRY(sources_towards(options.peer));
@@ -55,15 +55,10 @@ Result<> look_at(const LookOptions& options, Document& document) {
 }
 }  // namespace
 
-Exit gids(const LookOptions& look, const Surroundings& around) {
-    Document document{.kind = "gids", .json = look.json, .around = around};
-    return document.conclude(look_at(look, document));
-}
-
 const Suite kGids = {
     .name = "gids",
     .help = "list every GID, and which one rdma-perf would use and why",
-    .run = gids,
+    .run = show_gids,
 };
 
 }  // namespace perf

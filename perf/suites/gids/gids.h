@@ -8,6 +8,4 @@ namespace perf {
 
 extern const Suite kGids;
 
-Exit gids(const LookOptions& look, const Surroundings& around);
-
 }  // namespace perf

@@ -215,24 +215,21 @@ Json to_json(const Trials& trials, const std::string& peer) {
     return out;
 }
 
-Exit isolate(const LookOptions& look, const Surroundings& around) {
-    Document document{.kind = "isolate", .json = look.json, .around = around};
-    auto arena = enter(look, around);
-    const Trials trials =
-        arena ? try_isolation(*arena) : Trials{.done = {}, .error = std::move(arena).error()};
-    if (!trials.done.empty())
-        document.say(to_text(trials));
-    document.members = to_json(trials, look.peer);
-    document.exit = any_violation(trials) ? Exit::Isolation : Exit::Ok;
-    return document.conclude(trials.error ? Result<>(*trials.error) : Result<>());
-}
-
 const Suite kIsolate = {
     .name = "isolate",
     .help = "try what isolation must prevent, against a server that agreed to it",
     .host = "address or name of the server",
     .port = "TCP port",
-    .run = isolate,
+    .run = [](const LookOptions& look, Document& document) -> Result<> {
+        auto arena = enter(look, document.around);
+        const Trials trials =
+            arena ? try_isolation(*arena) : Trials{.done = {}, .error = std::move(arena).error()};
+        if (!trials.done.empty())
+            document.say(to_text(trials));
+        document.members = to_json(trials, look.peer);
+        document.exit = any_violation(trials) ? Exit::Isolation : Exit::Ok;
+        return trials.error ? Result<>(*trials.error) : Result<>();
+    },
     .served = &kServedIsolation,
 };
 

@@ -178,6 +178,4 @@ Json to_json(const Trials& trials, const std::string& peer);  // members of the 
 extern const Suite kIsolate;
 extern const ServedSuite kServedIsolation;
 
-Exit isolate(const LookOptions& look, const Surroundings& around);
-
 }  // namespace perf

@@ -281,17 +281,16 @@ Result<> measure_kv(const LookOptions& look, const Surroundings& around, kv::Fin
 }
 }  // namespace
 
-Exit kv_exercise(const LookOptions& look, const kv::Plan& plan, const Surroundings& around) {
-    Document document{.kind = "kv", .json = look.json, .around = around};
+Result<> kv_exercise(const LookOptions& look, const kv::Plan& plan, Document& document) {
     kv::Findings findings;
     findings.plan = plan;
-    const auto done = measure_kv(look, around, findings);
+    auto done = measure_kv(look, document.around, findings);
     // What was measured before an error is worth having.
     if (!findings.trials.empty())
         document.say(kv::table_of(findings));
     document.members = to_json(findings);
     document.exit = findings.corrupt() ? Exit::Corruption : Exit::Ok;
-    return document.conclude(done);
+    return done;
 }
 
 const Suite kKv = {
@@ -304,8 +303,8 @@ const Suite kKv = {
         kv::add_options(app, *words);
         return [words]() -> Result<SuiteRun> {
             const kv::Plan plan = TRY(kv::parse_plan(*words, random_seed()));
-            return SuiteRun([plan](const LookOptions& look, const Surroundings& around) {
-                return kv_exercise(look, plan, around);
+            return SuiteRun([plan](const LookOptions& look, Document& document) {
+                return kv_exercise(look, plan, document);
             });
         };
     },

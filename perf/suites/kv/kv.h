@@ -190,6 +190,6 @@ Json to_json(const Findings& findings);
 template <>
 inline constexpr WordList kWords<kv::Method>{"method", {"send", "read"}};
 
-Exit kv_exercise(const LookOptions& look, const kv::Plan& plan, const Surroundings& around);
+Result<> kv_exercise(const LookOptions& look, const kv::Plan& plan, Document& document);
 
 }  // namespace perf

@@ -73,7 +73,9 @@ class Commands : public testing::Test {
                             .time_ms = 10,
                             .reps = 3,
                             .poll = {}};
-        return kv_exercise(look, plan, {verbs_, stop_, out_.file(), err_.file()});
+        const Surroundings around{verbs_, stop_, out_.file(), err_.file()};
+        Document document{.kind = "kv", .json = look.json, .around = around};
+        return document.conclude(kv_exercise(look, plan, document));
     }
 
     void stop_server() {

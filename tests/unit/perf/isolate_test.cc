@@ -301,7 +301,8 @@ class IsolateCommand : public testing::Test {
         look_.peer = "127.0.0.1";
         look_.side.timeout = 2s;
         look_.json = dir_ / "answer.json";
-        const Exit exit = isolate(look_, {verbs_, stop_, out_, out_});
+        const Exit exit =
+            run_command(SuiteCommand{&kIsolate, look_, kIsolate.run}, {verbs_, stop_, out_, out_});
         text_ = read(dir_ / "out");
         json_ = base::parse_json(read(look_.json), "answer").value();
         return exit;

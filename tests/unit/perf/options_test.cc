@@ -214,9 +214,10 @@ TEST(Options, ASuiteIsOneEntry) {
     static constexpr Suite kTrivial = {.name = "trivial",
                                        .help = "do nothing",
                                        .host = "any",
-                                       .run = [](const LookOptions& look, const Surroundings&) {
-                                           return look.peer == "h" ? Exit::Threshold
-                                                                   : Exit::Internal;
+                                       .run = [](const LookOptions& look, Document& document) {
+                                           document.exit =
+                                               look.peer == "h" ? Exit::Threshold : Exit::Internal;
+                                           return Result<>();
                                        }};
     const Suite* const suites[] = {&kTrivial};
     const char* words[] = {"rdma-perf", "trivial", "h", "--json", "-"};

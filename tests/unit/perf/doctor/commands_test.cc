@@ -26,10 +26,11 @@ class Look : public testing::Test {
         look_.json = dir_ / "answer.json";
     }
 
-    Exit ask(Exit (*command)(const LookOptions&, const Surroundings&), test::FakeVerbs& verbs) {
+    Exit ask(const Suite& suite, test::FakeVerbs& verbs) {
         const std::string out_file = dir_ / "out";
         std::FILE* out = std::fopen(out_file.c_str(), "w");
-        const Exit exit = command(look_, {verbs, stop_, out, out});
+        const Exit exit =
+            run_command(SuiteCommand{&suite, look_, suite.run}, {verbs, stop_, out, out});
         (void)std::fclose(out);
         base::RealFiles files;
         text_ = files.read(out_file, 1U << 20U).value();
@@ -50,7 +51,7 @@ class Look : public testing::Test {
 TEST_F(Look, GidsShowsTheTableAndTheChoice) {
     test::FakeVerbs verbs;
     look_.peer = "127.0.0.1";
-    EXPECT_EQ(ask(gids, verbs), Exit::Ok) << text_;
+    EXPECT_EQ(ask(kGids, verbs), Exit::Ok) << text_;
     EXPECT_THAT(text_, HasSubstr("source address towards the peer: 127.0.0.1"));
     EXPECT_THAT(text_, HasSubstr("* rxe0"));
     EXPECT_EQ(json_["kind"], "gids");
@@ -65,7 +66,7 @@ TEST_F(Look, GidsWithoutAUsableOneIsExitSix) {
     auto device = test::loopback_device();
     device.gids = {test::gid_row(1, "192.0.2.77")};
     test::FakeVerbs verbs({device});
-    EXPECT_EQ(ask(gids, verbs), Exit::Environment);
+    EXPECT_EQ(ask(kGids, verbs), Exit::Environment);
     EXPECT_THAT(text_, HasSubstr("foreign"));
     EXPECT_THAT(text_, HasSubstr("no GID is usable"));
     EXPECT_EQ(json_["gids"][0]["chosen"], false);
@@ -75,7 +76,7 @@ TEST_F(Look, GidsWithoutAUsableOneIsExitSix) {
 TEST_F(Look, GidsOfAPeerThatHasNoName) {
     test::FakeVerbs verbs;
     look_.peer = "no such host";
-    EXPECT_EQ(ask(gids, verbs), Exit::Peer);
+    EXPECT_EQ(ask(kGids, verbs), Exit::Peer);
     EXPECT_THAT(text_, HasSubstr("no such host"));
     EXPECT_EQ(json_["errors"].size(), 1U);
     EXPECT_THAT(test::schema_problems(json_), testing::IsEmpty());
@@ -110,7 +111,7 @@ TEST_F(Look, DoctorNeverWaitsLongForADeadPeer) {
     }
     look_.peer = "127.0.0.1";
     look_.port = port;
-    EXPECT_EQ(ask(doctor, verbs), Exit::Environment);
+    EXPECT_EQ(ask(kDoctor, verbs), Exit::Environment);
     EXPECT_THAT(text_, HasSubstr("fail     peer"));
     EXPECT_EQ(json_["usable"], false);
     EXPECT_EQ(json_["kind"], "doctor");
