@@ -3,7 +3,6 @@
 // rdma-hook said it attached, and the way to the peer. The ports, and the GID that is used.
 #include <algorithm>
 #include <cerrno>
-#include <functional>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -72,13 +71,6 @@ Finding judge_attached(const Scene& scene, const AttachedGid& named) {
                             printable(it->device)),
                 "nothing, the value counts; RDMA_DEVICE of this container is wrong"};
     return {Status::Ok, "attach.json agrees: " + what, ""};
-}
-
-std::string texts(const std::vector<Address>& addresses) {
-    std::vector<std::string> words;
-    for (const Address& address : addresses)
-        words.push_back(address.text());
-    return joined(words);
 }
 
 Findings check_kernel(const Scene& scene) {
@@ -212,7 +204,10 @@ Findings check_route(const Scene& scene) {
         });
     };
     const auto& sources = scene.peer->sources;
-    const std::string seen = "the route to the peer starts at " + texts(sources);
+    std::vector<std::string> texts;
+    for (const Address& source : sources)
+        texts.push_back(source.text());
+    const std::string seen = "the route to the peer starts at " + joined(texts);
     if (std::ranges::any_of(sources, is_gid))
         return ok(seen + ", a GID of this container's device");
     if (std::ranges::all_of(sources, &Address::is_loopback))
@@ -244,21 +239,25 @@ std::string name_of(const std::string& device, uint8_t port) {
     return fmt::format("{} port {}", printable(device), port);
 }
 
-// Trouble with a port that nobody would use is a warning.
-Status weight(const Scene& scene, const std::string& device, uint8_t port) {
+struct SeenPort {
+    const Scene& scene;
+    const DeviceFacts& device;
+    const PortFacts& port;
+    std::string name;
+    Status bad;  // how bad trouble with it is: with a port that nobody would use, a warning
+};
+
+template <Findings (*kLook)(const SeenPort& seen)>
+Findings each_port(const Scene& scene) {
     const GidRow* chosen = scene.found.chosen();
-    const bool other = chosen != nullptr && (chosen->device != device || chosen->port != port);
-    return other ? Status::Warning : Status::Fail;
-}
-
-using Look = std::function<Findings(const DeviceFacts& device, const PortFacts& port)>;
-
-Findings each_port(const Scene& scene, const Look& look) {
     Findings out;
     for (const DeviceFacts& device : scene.devices) {
         for (const PortFacts& port : device.ports) {
-            for (Finding& finding : look(device, port))
-                out.push_back(std::move(finding));
+            const bool used =
+                chosen == nullptr || (chosen->device == device.name && chosen->port == port.number);
+            const Status bad = used ? Status::Fail : Status::Warning;
+            const std::string name = name_of(device.name, port.number);
+            std::ranges::move(kLook({scene, device, port, name, bad}), std::back_inserter(out));
         }
     }
     return out.empty() ? skipped("no device can be opened") : out;
@@ -290,113 +289,85 @@ Findings judge_mtu(const std::string& name, uint32_t active, const Interface& ne
     return ok(seen);
 }
 
-struct Count {
+Findings check_port(const SeenPort& seen) {
+    if (seen.port.active)
+        return ok(seen.name + " is active");
+    return {{seen.bad,
+             fmt::format("{} is not active: {}", seen.name, printable(seen.port.state)),
+             "raise its netdev (ip link set up) and see cable and switch"}};
+}
+
+Findings check_netdev(const SeenPort& seen) {
+    if (!seen.port.ethernet)
+        return skipped(seen.name + " is InfiniBand: needs no netdev");
+    const auto netdevs = seen.scene.netdevs(seen.device.name, seen.port.number);
+    if (netdevs.empty())
+        return {{seen.bad,
+                 seen.name + ": no netdev of it is in this network namespace",
+                 "attach the container to the device (rdma.mode), or on the host: ip link set "
+                 "NETDEV netns PID"}};
+    for (const Interface* netdev : netdevs) {
+        if (netdev->up && netdev->carrier)
+            return ok(fmt::format("{}: {} is up", seen.name, printable(netdev->name)));
+    }
+    const std::string netdev = printable(netdevs.front()->name);
+    if (netdevs.front()->up)
+        return {
+            {seen.bad, seen.name + ": " + netdev + " has no carrier", "see its parent and cable"}};
+    return {{seen.bad, seen.name + ": " + netdev + " is down", "ip link set " + netdev + " up"}};
+}
+
+Findings check_mtu(const SeenPort& seen) {
+    if (!seen.port.active || !seen.port.ethernet || seen.port.active_mtu == 0)
+        return skipped(seen.name + " has no MTU to compare");
+    for (const Interface* netdev : seen.scene.netdevs(seen.device.name, seen.port.number)) {
+        if (netdev->mtu != 0)
+            return judge_mtu(seen.name, seen.port.active_mtu, *netdev);
+    }
+    return skipped(seen.name + ": its netdev is not here");
+}
+
+Findings check_gid_table(const SeenPort& seen) {
+    if (!seen.port.ethernet)
+        return skipped(seen.name + " is InfiniBand: addressed by LID");
+    if (seen.device.iwarp)
+        return skipped(seen.name + " is iWARP: rdma_cm finds it by its netdev's address");
     size_t own = 0;  // of this namespace, routable, RoCE v2
     size_t link_local = 0;
     size_t version1 = 0;
     size_t foreign = 0;
-
-    [[nodiscard]] std::string text() const {
-        return fmt::format("{} of this namespace, {} link-local, {} RoCE v1, {} foreign",
-                           own,
-                           link_local,
-                           version1,
-                           foreign);
-    }
-};
-
-Count count(const Scene& scene, const std::string& device, uint8_t port) {
-    Count out;
-    for (const GidRow& row : scene.found.tables.rows) {
-        if (row.device != device || row.port != port || row.gid.is_zero())
+    for (const GidRow& row : seen.scene.found.tables.rows) {
+        if (row.device != seen.device.name || row.port != seen.port.number || row.gid.is_zero())
             continue;
-        if (!scene.found.tables.holds(row.gid))
-            ++out.foreign;
+        if (!seen.scene.found.tables.holds(row.gid))
+            ++foreign;
         else if (row.type == GidType::RoceV1)
-            ++out.version1;
+            ++version1;
         else if (row.gid.is_link_local())
-            ++out.link_local;
+            ++link_local;
         else
-            ++out.own;
+            ++own;
     }
-    return out;
-}
-
-Findings judge_table(const std::string& name, const Count& count, Status bad) {
-    const std::string seen = name + ": " + count.text();
-    if (count.own != 0)
-        return ok(seen + (count.foreign != 0 ? ": the device is shared" : ""));
-    if (count.link_local != 0)
-        return warning(seen, "give the device's netdev an address: rdma.ip, or ip address add");
-    if (count.version1 != 0)
-        return {{bad, seen, "RoCE v2 is wanted: see the driver's default RoCE mode"}};
-    if (count.foreign != 0)
-        return {{bad,
-                 seen + ": this container has no address on the device",
+    const std::string text =
+        fmt::format("{}: {} of this namespace, {} link-local, {} RoCE v1, {} foreign",
+                    seen.name,
+                    own,
+                    link_local,
+                    version1,
+                    foreign);
+    if (own != 0)
+        return ok(text + (foreign != 0 ? ": the device is shared" : ""));
+    if (link_local != 0)
+        return warning(text, "give the device's netdev an address: rdma.ip, or ip address add");
+    if (version1 != 0)
+        return {{seen.bad, text, "RoCE v2 is wanted: see the driver's default RoCE mode"}};
+    if (foreign != 0)
+        return {{seen.bad,
+                 text + ": this container has no address on the device",
                  "give this container an address of the RDMA network: rdma.ip, or ip address add"}};
-    return {{bad,
-             name + ": the GID table is empty",
+    return {{seen.bad,
+             seen.name + ": the GID table is empty",
              "raise the device's netdev and give it an address: ip link set up, ip address add"}};
-}
-
-Findings check_port(const Scene& scene) {
-    return each_port(scene, [&](const DeviceFacts& device, const PortFacts& port) -> Findings {
-        const std::string name = name_of(device.name, port.number);
-        if (port.active)
-            return ok(name + " is active");
-        return {{weight(scene, device.name, port.number),
-                 fmt::format("{} is not active: {}", name, printable(port.state)),
-                 "raise its netdev (ip link set up) and see cable and switch"}};
-    });
-}
-
-Findings check_netdev(const Scene& scene) {
-    return each_port(scene, [&](const DeviceFacts& device, const PortFacts& port) -> Findings {
-        const std::string name = name_of(device.name, port.number);
-        if (!port.ethernet)
-            return skipped(name + " is InfiniBand: needs no netdev");
-        const auto netdevs = scene.netdevs(device.name, port.number);
-        const Status bad = weight(scene, device.name, port.number);
-        if (netdevs.empty())
-            return {{bad,
-                     name + ": no netdev of it is in this network namespace",
-                     "attach the container to the device (rdma.mode), or on the host: ip link set "
-                     "NETDEV netns PID"}};
-        for (const Interface* netdev : netdevs) {
-            if (netdev->up && netdev->carrier)
-                return ok(fmt::format("{}: {} is up", name, printable(netdev->name)));
-        }
-        const std::string netdev = printable(netdevs.front()->name);
-        if (netdevs.front()->up)
-            return {{bad, name + ": " + netdev + " has no carrier", "see its parent and cable"}};
-        return {{bad, name + ": " + netdev + " is down", "ip link set " + netdev + " up"}};
-    });
-}
-
-Findings check_mtu(const Scene& scene) {
-    return each_port(scene, [&](const DeviceFacts& device, const PortFacts& port) -> Findings {
-        const std::string name = name_of(device.name, port.number);
-        if (!port.active || !port.ethernet || port.active_mtu == 0)
-            return skipped(name + " has no MTU to compare");
-        Findings out;
-        for (const Interface* netdev : scene.netdevs(device.name, port.number)) {
-            if (netdev->mtu != 0 && out.empty())
-                out = judge_mtu(name, port.active_mtu, *netdev);
-        }
-        return out.empty() ? skipped(name + ": its netdev is not here") : out;
-    });
-}
-
-Findings check_gid_table(const Scene& scene) {
-    return each_port(scene, [&](const DeviceFacts& device, const PortFacts& port) -> Findings {
-        const std::string name = name_of(device.name, port.number);
-        if (!port.ethernet)
-            return skipped(name + " is InfiniBand: addressed by LID");
-        if (device.iwarp)
-            return skipped(name + " is iWARP: rdma_cm finds it by its netdev's address");
-        return judge_table(
-            name, count(scene, device.name, port.number), weight(scene, device.name, port.number));
-    });
 }
 
 Findings check_gid(const Scene& scene) {
@@ -427,10 +398,10 @@ constexpr Check kDeviceChecks[] = {
     {"abi", check_abi},
     {"libibverbs", check_libibverbs},
     {"access", check_access},
-    {"port", check_port},
-    {"netdev", check_netdev},
-    {"mtu", check_mtu},
-    {"gid_table", check_gid_table},
+    {"port", each_port<check_port>},
+    {"netdev", each_port<check_netdev>},
+    {"mtu", each_port<check_mtu>},
+    {"gid_table", each_port<check_gid_table>},
     {"gid", check_gid},
     {"attachment", check_attachment},
     {"route", check_route},
