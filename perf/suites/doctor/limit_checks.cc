@@ -11,13 +11,6 @@
 namespace perf {
 
 namespace {
-constexpr uint64_t kObjectsOfARun = 4;  // domain, region, completion queue, queue pair
-
-// What follows the key in a file that may be missing; else empty.
-std::string after(const std::optional<std::string>& text, std::string_view key) {
-    return text ? value_after(*text, key).value_or("") : "";
-}
-
 // A file of this process's cgroup (version 2): below its path, or, with a cgroup namespace, at the
 // top of the mount.
 std::optional<std::string> read_cgroup(const Scene& scene, const std::string& name) {
@@ -40,29 +33,9 @@ std::optional<uint64_t> cgroup_value(std::string_view line, std::string_view key
     return std::nullopt;
 }
 
-Findings judge_cgroup(const std::string& device, std::string_view limit, std::string_view used) {
-    constexpr std::pair<std::string_view, uint64_t> kNeeds[] = {{"hca_handle", 1},
-                                                                {"hca_object", kObjectsOfARun}};
-    Findings out;
-    for (const auto& [key, need] : kNeeds) {
-        const auto max = cgroup_value(limit, key);
-        const uint64_t now = cgroup_value(used, key).value_or(0);
-        if (max && (*max < now || *max - now < need))
-            out.push_back({Status::Fail,
-                           fmt::format("rdma.max of {}: {}={}, {} in use, a run needs {}",
-                                       device,
-                                       key,
-                                       *max,
-                                       now,
-                                       need),
-                           "on the host: raise it in rdma.max of the container's cgroup"});
-    }
-    return out;
-}
-
 Findings check_memlock(const Scene& scene) {
-    const auto limits = read_small(scene.root + "/proc/self/limits");
-    const std::string line = after(limits, "Max locked memory");
+    const std::string limits = read_small(scene.root + "/proc/self/limits").value_or("");
+    const std::string line = value_after(limits, "Max locked memory").value_or("");
     const auto words = words_of(line);
     if (words.empty())
         return warning("/proc/self/limits does not say how much memory may be locked",
@@ -90,15 +63,26 @@ Findings check_rdma_cgroup(const Scene& scene) {
     if (!limits)
         return skipped("no rdma.max: the rdma cgroup controller sets no limit here");
     const std::string used = read_cgroup(scene, "rdma.current").value_or("");
+    constexpr std::pair<std::string_view, uint64_t> kNeeds[] = {
+        {"hca_handle", 1}, {"hca_object", 4}};  // domain, region, completion queue, queue pair
     Findings out;
     for (const DeviceFacts& device : scene.devices) {
         // One line for each device: "rxe0 hca_handle=2 hca_object=2000".
-        const auto limit = value_after(*limits, device.name + " ");
-        if (!limit)
-            continue;
-        const std::string now = value_after(used, device.name + " ").value_or("");
-        for (Finding& finding : judge_cgroup(printable(device.name), *limit, now))
-            out.push_back(std::move(finding));
+        const std::string limit = value_after(*limits, device.name + " ").value_or("");
+        const std::string in_use = value_after(used, device.name + " ").value_or("");
+        for (const auto& [key, need] : kNeeds) {
+            const auto max = cgroup_value(limit, key);
+            const uint64_t now = cgroup_value(in_use, key).value_or(0);
+            if (max && (*max < now || *max - now < need))
+                out.push_back({Status::Fail,
+                               fmt::format("rdma.max of {}: {}={}, {} in use, a run needs {}",
+                                           printable(device.name),
+                                           key,
+                                           *max,
+                                           now,
+                                           need),
+                               "on the host: raise it in rdma.max of the container's cgroup"});
+        }
     }
     return out.empty() ? ok("rdma.max leaves room for a run") : out;
 }
@@ -131,8 +115,8 @@ Findings check_cpu_quota(const Scene& scene) {
 }
 
 Findings check_cores(const Scene& scene) {
-    const auto status = read_small(scene.root + "/proc/self/status");
-    const std::string list = after(status, "Cpus_allowed_list:");
+    const std::string status = read_small(scene.root + "/proc/self/status").value_or("");
+    const std::string list = value_after(status, "Cpus_allowed_list:").value_or("");
     uint64_t cores = 0;
     for (const std::string_view range : split(list, ',')) {
         const auto dash = range.find('-');
