@@ -89,12 +89,11 @@ Result<Outcome> check_foreign_devices(Arena& arena) {
         else
             refused.push_back(fmt::format("{} ({})", shown, why_not(context.error().sys)));
     }
-    const auto as_it_is = [](const std::string& text) { return text; };
     if (opened.empty())
         return Outcome{IsolationVerdict::Pass,
-                       "seen, and cannot be opened: " + some_of(refused, as_it_is)};
+                       "seen, and cannot be opened: " + some_of(refused, std::identity())};
     return Outcome{IsolationVerdict::Fail,
-                   "can be opened: " + some_of(opened, as_it_is),
+                   "can be opened: " + some_of(opened, std::identity()),
                    "give the container its own node of /dev/infiniband only (rdma-hook does), or "
                    "use RDMA namespace mode exclusive; a container with --privileged sees all"};
 }
@@ -167,12 +166,6 @@ constexpr size_t kFewKeys = 64;
 // Beyond this a guess at every packet of a fast link takes seconds, and each one costs the guesser
 // its queue pair.
 constexpr double kEnoughBits = 24;
-
-double entropy_of(double share) {
-    if (share <= 0 || share >= 1)
-        return 0;
-    return -share * std::log2(share) - (1 - share) * std::log2(1 - share);
-}
 
 Result<Memory> map_bytes(uint32_t size) {
     return Memory::map(layout_of({.verb = Verb::Write, .size = size, .slots = 1}, Side::Server));
@@ -284,76 +277,15 @@ Result<Outcome> must_be_refused(Arena& arena, std::initializer_list<Aim> aims) {
     return outcome;
 }
 
-// A write and a read with that key that begin there.
-Result<Outcome> refuse_at(Arena& arena, uint32_t rkey, uint64_t address) {
+// A write and a read with that key, so many bytes behind the begin of the page.
+Result<Outcome> refuse(Arena& arena, uint32_t rkey, uint64_t offset = 0) {
+    const uint64_t address = arena.exposure().address + offset;
     return must_be_refused(arena,
                            {{IBV_WR_RDMA_WRITE, rkey, address}, {IBV_WR_RDMA_READ, rkey, address}});
 }
 
-Result<Outcome> refuse_key(Arena& arena, uint32_t rkey) {
-    return refuse_at(arena, rkey, arena.exposure().address);
-}
-
-// With the right key. One byte of the request is outside: the nearest miss that there is.
-Result<Outcome> refuse_before(Arena& arena) {
-    const Exposure& page = arena.exposure();
-    return refuse_at(arena, page.rkey, page.address - 1);
-}
-
-Result<Outcome> refuse_behind(Arena& arena) {
-    const Exposure& page = arena.exposure();
-    return refuse_at(arena, page.rkey, page.address + page.length - kAimLength + 1);
-}
-
-Result<Outcome> refuse_writing(Arena& arena) {
-    const Exposure& page = arena.exposure();
-    return must_be_refused(arena, {{IBV_WR_RDMA_WRITE, page.read_only_rkey, page.address}});
-}
-
-constexpr uint32_t kRounds = 5;  // any datagram may get lost
-
-bool has(const std::vector<uint32_t>& heard, uint32_t number) {
-    return std::ranges::find(heard, number) != heard.end();
-}
-
-constexpr std::string_view kRefused = "refused as a remote access error, memory unchanged";
-// First what only looks at this side.
-constexpr IsolationCheck kIsolationChecks[] = {
-    {"foreign_devices", "devices of others cannot be opened", check_foreign_devices},
-    {"foreign_gids", "GIDs of others are not shown", check_foreign_gids},
-    {"foreign_source", "no queue pair gets another's GID as its source", check_foreign_source},
-    {"raw_packets", "refused without CAP_NET_RAW", check_raw_packets},
-    {"memory_limit", "a clean error beyond RLIMIT_MEMLOCK", check_memory_limit},
-    {"key_guessing", "at least 24 bits of a key are unknown", check_key_guessing},
-    {"wrong_key", kRefused, [](Arena& a) { return refuse_key(a, ~a.exposure().rkey); }},
-    {"next_key", kRefused, [](Arena& a) { return refuse_key(a, a.exposure().rkey + 1); }},
-    {"previous_key", kRefused, [](Arena& a) { return refuse_key(a, a.exposure().rkey - 1); }},
-    {"stale_key", kRefused, [](Arena& a) { return refuse_key(a, a.exposure().stale_rkey); }},
-    {"before_range", kRefused, refuse_before},
-    {"behind_range", kRefused, refuse_behind},
-    {"read_only", kRefused, refuse_writing},
-    {"other_domain",
-     kRefused,
-     [](Arena& a) { return refuse_key(a, a.exposure().other_domain_rkey); }},
-    {"queue_key", "a datagram with a wrong queue key is dropped", check_queue_key},
-};
-}  // namespace
-
-double unknown_bits(std::span<const uint32_t> keys) {
-    if (keys.size() < 2)
-        return 0;
-    const auto count = static_cast<double>(keys.size() - 1);
-    double sum = 0;
-    for (unsigned bit = 0; bit < 32; ++bit) {
-        size_t ones = 0;
-        for (size_t i = 1; i < keys.size(); ++i)
-            ones += ((keys[i] - keys[i - 1]) >> bit) & 1U;
-        sum += entropy_of(static_cast<double>(ones) / count);
-    }
-    return sum;
-}
-
 Result<Outcome> check_queue_key(Arena& arena) {
+    constexpr uint32_t kRounds = 5;  // any datagram may get lost
     const Listening there = TRY(arena.listen());
     Link speaker = TRY(Link::create(arena.device(), {.type = IBV_QPT_UD}));
     TRY(speaker.connect(arena.peer(), {}));
@@ -368,17 +300,65 @@ Result<Outcome> check_queue_key(Arena& arena) {
         TRY(say(there.queue_key ^ 1U, first + 1));
         TRY(say(there.queue_key, first + 2));
         const auto heard = TRY(arena.hear(first + 2));
-        if (has(heard, first + 1))
+        const auto came = [&](uint32_t number) { return std::ranges::count(heard, number) != 0; };
+        if (came(first + 1))
             return Outcome{IsolationVerdict::Fail,
                            "a datagram with a wrong queue key was delivered",
                            "do not trust queue keys on this device: report it with kernel and "
                            "driver version"};
-        if (has(heard, first) && has(heard, first + 2))
+        if (came(first) && came(first + 2))
             return Outcome{IsolationVerdict::Pass,
                            "dropped, while those with the right key before and after it came"};
     }
     return make_error(Code::Unsupported, "of {} rounds of datagrams none came whole", kRounds)
         .advise("see whether datagrams work at all: rdma-perf run --transport ud --verb send");
+}
+
+constexpr std::string_view kRefused = "refused as a remote access error, memory unchanged";
+// First what only looks at this side.
+constexpr IsolationCheck kIsolationChecks[] = {
+    {"foreign_devices", "devices of others cannot be opened", check_foreign_devices},
+    {"foreign_gids", "GIDs of others are not shown", check_foreign_gids},
+    {"foreign_source", "no queue pair gets another's GID as its source", check_foreign_source},
+    {"raw_packets", "refused without CAP_NET_RAW", check_raw_packets},
+    {"memory_limit", "a clean error beyond RLIMIT_MEMLOCK", check_memory_limit},
+    {"key_guessing", "at least 24 bits of a key are unknown", check_key_guessing},
+    {"wrong_key", kRefused, [](Arena& a) { return refuse(a, ~a.exposure().rkey); }},
+    {"next_key", kRefused, [](Arena& a) { return refuse(a, a.exposure().rkey + 1); }},
+    {"previous_key", kRefused, [](Arena& a) { return refuse(a, a.exposure().rkey - 1); }},
+    {"stale_key", kRefused, [](Arena& a) { return refuse(a, a.exposure().stale_rkey); }},
+    // One byte of the request is outside: the nearest miss that there is.
+    {"before_range",
+     kRefused,
+     [](Arena& a) { return refuse(a, a.exposure().rkey, uint64_t{0} - 1); }},
+    {"behind_range",
+     kRefused,
+     [](Arena& a) { return refuse(a, a.exposure().rkey, a.exposure().length - kAimLength + 1); }},
+    {"read_only",
+     kRefused,
+     [](Arena& a) {
+         const Exposure& page = a.exposure();
+         return must_be_refused(a, {{IBV_WR_RDMA_WRITE, page.read_only_rkey, page.address}});
+     }},
+    {"other_domain", kRefused, [](Arena& a) { return refuse(a, a.exposure().other_domain_rkey); }},
+    {"queue_key", "a datagram with a wrong queue key is dropped", check_queue_key},
+};
+}  // namespace
+
+double unknown_bits(std::span<const uint32_t> keys) {
+    if (keys.size() < 2)
+        return 0;
+    const auto count = static_cast<double>(keys.size() - 1);
+    double sum = 0;
+    for (unsigned bit = 0; bit < 32; ++bit) {
+        size_t ones = 0;
+        for (size_t i = 1; i < keys.size(); ++i)
+            ones += ((keys[i] - keys[i - 1]) >> bit) & 1U;
+        const double share = static_cast<double>(ones) / count;
+        if (share > 0 && share < 1)
+            sum -= share * std::log2(share) + (1 - share) * std::log2(1 - share);
+    }
+    return sum;
 }
 
 std::span<const IsolationCheck> isolation_checks() {

@@ -144,8 +144,6 @@ struct IsolationCheck {
 // The table of checks, in the order in which they run.
 std::span<const IsolationCheck> isolation_checks();
 
-Result<Outcome> check_queue_key(Arena& arena);
-
 // How much of a memory key has to be guessed by a peer that knows the one before it.
 // Bits, 0 to 32: an upper bound. Over the differences of successive keys (mod 2^32) each bit has an
 // entropy of its own, by how often it is 1; the sum of these is never less than the entropy of the

@@ -225,7 +225,10 @@ TEST_F(Isolation, DatagramsThatNeverComeAreNoProof) {
         auto arena = Arena::enter(verbs, pair.control(), options(), root_.path());
         ASSERT_TRUE(arena) << arena.error().message();
         verbs.inject(test::Fault::Lost, 0);
-        const auto first = check_queue_key(*arena);
+        const auto checks = isolation_checks();
+        const auto check = std::ranges::find(checks, "queue_key", &IsolationCheck::id);
+        ASSERT_NE(check, checks.end());
+        const auto first = check->run(*arena);
         ASSERT_TRUE(first) << first.error().message();
         EXPECT_EQ(first->verdict, IsolationVerdict::Pass) << "another round makes up for a loss";
     }
