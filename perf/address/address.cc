@@ -30,11 +30,8 @@ bool Address::is_loopback() const {
 
 std::string Address::text() const {
     char out[INET6_ADDRSTRLEN] = "";
-    if (is_v4())
-        (void)::inet_ntop(AF_INET, &bytes[12], out, sizeof out);
-    else
-        (void)::inet_ntop(AF_INET6, bytes.data(), out, sizeof out);
-    return out;
+    const bool v4 = is_v4();
+    return ::inet_ntop(v4 ? AF_INET : AF_INET6, &bytes[v4 ? 12 : 0], out, sizeof out);
 }
 
 std::optional<Address> parse_address(std::string_view text) {
@@ -47,7 +44,7 @@ std::optional<Address> from_sockaddr(const sockaddr* address) {
     if (address != nullptr && address->sa_family == AF_INET) {
         sockaddr_in in{};
         std::memcpy(&in, address, sizeof in);
-        std::copy(kMapped.begin(), kMapped.end(), out.bytes.begin());
+        std::ranges::copy(kMapped, out.bytes.begin());
         std::memcpy(&out.bytes[12], &in.sin_addr, 4);
         return out;
     }

@@ -24,22 +24,6 @@ struct Judge {
     const std::vector<LocalAddress>& addresses;
     const GidQuery& query;
 
-    // The peer is this very machine, or not known (loop): any address of ours will do.
-    [[nodiscard]] bool peer_is_here() const {
-        return std::ranges::all_of(query.sources, &Address::is_loopback);
-    }
-
-    [[nodiscard]] bool netdev_holds(const GidRow& row) const {
-        return std::ranges::any_of(addresses, [&](const LocalAddress& a) {
-            return a.address == row.gid && a.netdev == row.netdev;
-        });
-    }
-
-    [[nodiscard]] const AttachedGid* attached(const Address& gid) const {
-        const auto it = std::ranges::find(query.attached, gid, &AttachedGid::gid);
-        return it == query.attached.end() ? nullptr : &*it;
-    }
-
     [[nodiscard]] int source_place(const Address& gid) const {
         const auto it = std::ranges::find(query.sources, gid);
         return it == query.sources.end() ? -1 : static_cast<int>(it - query.sources.begin());
@@ -60,22 +44,20 @@ struct Judge {
 
     static int nearer_by(int place) { return place < 0 ? 0 : 400 - 50 * std::min(place, 7); }
 
-    // Small plus for what makes a row the better one among rows of the same GID.
-    [[nodiscard]] int detail(const GidRow& row) const {
-        int plus = 0;
-        if (row.type == GidType::RoceV2)
-            plus += 40;
-        if (!row.netdev.empty() && row.netdev_present && netdev_holds(row))
-            plus += 20;
-        if (row.device == query.preferred_device)
-            plus += 10;
-        if (row.gid.is_v4())
-            plus += 1;
-        return plus;
-    }
-
+    // Adds a small plus for what makes a row the better one among rows of the same GID.
     [[nodiscard]] GidVerdict usable(int rank, const GidRow& row, std::string reason) const {
-        return {0, rank + detail(row), std::move(reason)};
+        const auto is_its = [&](const LocalAddress& local) {
+            return local.address == row.gid && local.netdev == row.netdev;
+        };
+        if (row.type == GidType::RoceV2)
+            rank += 40;
+        if (!row.netdev.empty() && row.netdev_present && std::ranges::any_of(addresses, is_its))
+            rank += 20;
+        if (row.device == query.preferred_device)
+            rank += 10;
+        if (row.gid.is_v4())
+            rank += 1;
+        return {0, rank, std::move(reason)};
     }
 
     static GidVerdict unusable(std::string reason) { return {0, 0, std::move(reason)}; }
@@ -99,11 +81,15 @@ struct Judge {
     [[nodiscard]] GidVerdict judge_address(const GidRow& row) const {
         const int source = source_place(row.gid);
         const int nearer = nearer_by(source);
-        if (const AttachedGid* named = attached(row.gid); named != nullptr)
-            return usable(kAttached + nearer - attached_place(*named),
+        const auto named = std::ranges::find(query.attached, row.gid, &AttachedGid::gid);
+        if (named != query.attached.end()) {
+            // Attachment 0 before attachment 1.
+            const auto place = std::min<ptrdiff_t>(named - query.attached.begin(), 30);
+            return usable(kAttached + nearer - static_cast<int>(place) * 2,
                           row,
                           source < 0 ? "named by rdma-hook (attach.json or RDMA_GID)"
                                      : "named by rdma-hook, and the route's source address");
+        }
         if (source >= 0)
             return usable(kSource + nearer, row, "the source address of the route to the peer");
         if (row.type == GidType::InfiniBand)
@@ -117,7 +103,8 @@ struct Judge {
             return query.link_local_peer
                        ? usable(kLikePeer, row, "link-local of this namespace, as the peer's is")
                        : usable(kLinkLocal, row, "link-local of this namespace: the last resort");
-        if (peer_is_here())
+        // The peer is this very machine, or not known (loop): any address of ours will do.
+        if (std::ranges::all_of(query.sources, &Address::is_loopback))
             return usable(kAnyLocal, row, "an address of this namespace, and the peer is here");
         const std::string elsewhere =
             fmt::format("an address of this namespace, but the route to the peer starts at {}",
@@ -135,35 +122,7 @@ struct Judge {
                           "InfiniBand port of " + netdev + ", where the route to the peer starts");
         return usable(kInfiniBand - later, row, "InfiniBand port: addressed by LID");
     }
-
-    // Attachment 0 before attachment 1.
-    [[nodiscard]] int attached_place(const AttachedGid& named) const {
-        return static_cast<int>(std::min<ptrdiff_t>(&named - query.attached.data(), 30)) * 2;
-    }
 };
-
-std::string note_of(const GidRow& row, const GidVerdict& verdict) {
-    if (verdict.rank >= kAnyLocal)
-        return "";
-    return fmt::format(
-        "GID {} of {} is a guess ({}); --device and --gid choose, or run against an address of the "
-        "RDMA network",
-        row.gid.text(),
-        row.device,
-        verdict.reason);
-}
-
-void note_stale_attachments(const std::vector<GidRow>& rows,
-                            const GidQuery& query,
-                            GidChoice& choice) {
-    for (const AttachedGid& named : query.attached) {
-        if (std::ranges::none_of(rows, [&](const GidRow& row) { return row.gid == named.gid; }))
-            choice.remarks.push_back(fmt::format(
-                "rdma-hook names GID {} on {}, which no table here has: stale, not used",
-                named.gid.gid_text(),
-                named.device.empty() ? "any device" : named.device));
-    }
-}
 }  // namespace
 
 GidChoice choose_gid(const std::vector<GidRow>& rows,
@@ -180,9 +139,21 @@ GidChoice choose_gid(const std::vector<GidRow>& rows,
     const auto best = std::ranges::max_element(choice.verdicts, {}, &GidVerdict::rank);
     if (best != choice.verdicts.end() && best->rank > 0) {
         choice.chosen = best->row;
-        choice.note = note_of(rows[best->row], *best);
+        if (best->rank < kAnyLocal)
+            choice.note = fmt::format(
+                "GID {} of {} is a guess ({}); --device and --gid choose, or run against an "
+                "address of the RDMA network",
+                rows[best->row].gid.text(),
+                rows[best->row].device,
+                best->reason);
     }
-    note_stale_attachments(rows, query, choice);
+    for (const AttachedGid& named : query.attached) {
+        if (std::ranges::find(rows, named.gid, &GidRow::gid) == rows.end())
+            choice.remarks.push_back(fmt::format(
+                "rdma-hook names GID {} on {}, which no table here has: stale, not used",
+                named.gid.gid_text(),
+                named.device.empty() ? "any device" : named.device));
+    }
     return choice;
 }
 
@@ -248,20 +219,6 @@ Result<AttachedGid> parse_one(const Json& entry) {
     out.gid = *gid;
     return out;
 }
-
-void add_environment(std::string_view device, std::string_view gid, Attachment& out) {
-    if (is_device_name(device))
-        out.preferred_device = device;
-    else if (!device.empty())
-        out.remarks.push_back("RDMA_DEVICE is no device name: " + printable(device));
-    if (gid.empty())
-        return;
-    const auto parsed = parse_address(gid);
-    if (!parsed || parsed->is_zero())
-        out.remarks.push_back("RDMA_GID is no GID: " + printable(gid));
-    else if (std::ranges::find(out.gids, *parsed, &AttachedGid::gid) == out.gids.end())
-        out.gids.push_back({out.preferred_device, *parsed});
-}
 }  // namespace
 
 Result<std::vector<AttachedGid>> parse_attach_file(std::string_view text) {
@@ -286,18 +243,24 @@ Result<std::vector<AttachedGid>> parse_attach_file(std::string_view text) {
 
 Attachment load_attachment(const std::string& file, std::string_view device, std::string_view gid) {
     Attachment out;
-    base::RealFiles files;
-    auto text = files.read(file, kFileLimit);
-    if (text) {
-        auto gids = parse_attach_file(*text);
-        if (gids)
-            out.gids = std::move(gids).value();
-        else
-            out.remarks.push_back(file + " is not used: " + gids.error().message());
-    } else if (!base::is_missing(text.error())) {
-        out.remarks.push_back(file + " is not used: " + text.error().message());
-    }
-    add_environment(device, gid, out);
+    auto gids = [&]() -> Result<std::vector<AttachedGid>> {
+        return parse_attach_file(TRY(base::RealFiles().read(file, kFileLimit)));
+    }();
+    if (gids)
+        out.gids = std::move(gids).value();
+    else if (!base::is_missing(gids.error()))
+        out.remarks.push_back(file + " is not used: " + gids.error().message());
+    if (is_device_name(device))
+        out.preferred_device = device;
+    else if (!device.empty())
+        out.remarks.push_back("RDMA_DEVICE is no device name: " + printable(device));
+    if (gid.empty())
+        return out;
+    const auto parsed = parse_address(gid);
+    if (!parsed || parsed->is_zero())
+        out.remarks.push_back("RDMA_GID is no GID: " + printable(gid));
+    else if (std::ranges::find(out.gids, *parsed, &AttachedGid::gid) == out.gids.end())
+        out.gids.push_back({out.preferred_device, *parsed});
     return out;
 }
 
