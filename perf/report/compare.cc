@@ -91,23 +91,6 @@ std::vector<Difference> differences_of(const ReportFile& a,
     return out;
 }
 
-std::optional<Compared> compare_one(const Pair& pair, const Metric& metric, uint64_t seed) {
-    const auto& a = pair.first->samples.at(metric.name);
-    const auto& b = pair.second->samples.at(metric.name);
-    if (a.empty() && b.empty())
-        return std::nullopt;
-    Compared row{.label = pair.second->label,
-                 .point = pair.second->point,
-                 .metric = &metric,
-                 .n_a = a.size(),
-                 .n_b = b.size(),
-                 .median_a = median(a),
-                 .median_b = median(b),
-                 .ratio = estimate_ratio(a, b, seed)};
-    row.verdict = judge(row.ratio, metric.better);
-    return row;
-}
-
 void note_wrong(const ReportFile& file, std::vector<std::string>& out) {
     for (const Series& series : file.series) {
         if (series.wrong != 0)
@@ -132,36 +115,11 @@ std::string line_of(const Difference& difference, const ReportFile& a, const Rep
     return line;
 }
 
-std::string row_text(const Compared& row) {
-    const auto& interval = row.ratio.interval;
-    return fmt::format(
-        "{:<26}{:<22}{:>14}{:>14}  {:>7}  {:<16}{:>4}/{:<4} {}\n",
-        row.label,
-        row.metric->name,
-        row.n_a == 0 ? "-" : human_value(*row.metric, row.median_a),
-        row.n_b == 0 ? "-" : human_value(*row.metric, row.median_b),
-        row.ratio.ratio == 0 ? "-" : fmt::format("{:.3g}", row.ratio.ratio),
-        interval ? fmt::format("{:.3g} to {:.3g}", interval->low, interval->high) : "-",
-        row.n_a,
-        row.n_b,
-        name_of(row.verdict));
-}
-
 std::string list_text(std::string_view title, const std::vector<std::string>& list) {
     std::string out;
     for (const std::string& entry : list)
         out += fmt::format("{}: {}\n", title, entry);
     return out;
-}
-
-Json json_of(const Compared& row) {
-    return {{"point", row.point},
-            {"metric", row.metric->name},
-            {"a", {{"median", row.n_a == 0 ? Json() : Json(row.median_a)}, {"n", row.n_a}}},
-            {"b", {{"median", row.n_b == 0 ? Json() : Json(row.median_b)}, {"n", row.n_b}}},
-            {"ratio", row.ratio.ratio == 0 ? Json() : Json(row.ratio.ratio)},
-            {"ci95", to_json(row.ratio.interval)},
-            {"verdict", name_of(row.verdict)}};
 }
 }  // namespace
 
@@ -188,10 +146,22 @@ Comparison compare_reports(const ReportFile& a,
     out.differences = differences_of(a, b, matched);
     for (Difference& difference : out.differences)
         difference.allowed = std::ranges::find(allow, difference.setting->allow) != allow.end();
-    for (const Pair& pair : matched.pairs) {
+    for (const auto& [of_a, of_b] : matched.pairs) {
         for (const Metric& metric : all_metrics()) {
-            if (auto row = compare_one(pair, metric, a.seed + b.seed))
-                out.rows.push_back(*std::move(row));
+            const auto& sample_a = of_a->samples.at(metric.name);
+            const auto& sample_b = of_b->samples.at(metric.name);
+            if (sample_a.empty() && sample_b.empty())
+                continue;
+            Compared& row = out.rows.emplace_back(
+                Compared{.label = of_b->label,
+                         .point = of_b->point,
+                         .metric = &metric,
+                         .n_a = sample_a.size(),
+                         .n_b = sample_b.size(),
+                         .median_a = median(sample_a),
+                         .median_b = median(sample_b),
+                         .ratio = estimate_ratio(sample_a, sample_b, a.seed + b.seed)});
+            row.verdict = judge(row.ratio, metric.better);
         }
     }
     for (const Series* series : matched.only_a)
@@ -225,8 +195,20 @@ std::string table_of(const Comparison& comparison, const ReportFile& a, const Re
     out +=
         "point                     metric                "
         "             A             B      B/A  95 % interval           n verdict\n";
-    for (const Compared& row : comparison.rows)
-        out += row_text(row);
+    for (const Compared& row : comparison.rows) {
+        const auto& interval = row.ratio.interval;
+        out += fmt::format(
+            "{:<26}{:<22}{:>14}{:>14}  {:>7}  {:<16}{:>4}/{:<4} {}\n",
+            row.label,
+            row.metric->name,
+            row.n_a == 0 ? "-" : human_value(*row.metric, row.median_a),
+            row.n_b == 0 ? "-" : human_value(*row.metric, row.median_b),
+            row.ratio.ratio == 0 ? "-" : fmt::format("{:.3g}", row.ratio.ratio),
+            interval ? fmt::format("{:.3g} to {:.3g}", interval->low, interval->high) : "-",
+            row.n_a,
+            row.n_b,
+            name_of(row.verdict));
+    }
     return out + list_text("only in A", comparison.only_a) +
            list_text("only in B", comparison.only_b) + list_text("wrong data", comparison.wrong);
 }
@@ -246,7 +228,14 @@ Json json_of(const Comparison& comparison, const ReportFile& a, const ReportFile
              {"b", difference.b},
              {"points", difference.points}});
     for (const Compared& row : comparison.rows)
-        out["rows"].push_back(json_of(row));
+        out["rows"].push_back(
+            {{"point", row.point},
+             {"metric", row.metric->name},
+             {"a", {{"median", row.n_a == 0 ? Json() : Json(row.median_a)}, {"n", row.n_a}}},
+             {"b", {{"median", row.n_b == 0 ? Json() : Json(row.median_b)}, {"n", row.n_b}}},
+             {"ratio", row.ratio.ratio == 0 ? Json() : Json(row.ratio.ratio)},
+             {"ci95", to_json(row.ratio.interval)},
+             {"verdict", name_of(row.verdict)}});
     return out;
 }
 

@@ -30,36 +30,17 @@ std::string device_text(const std::optional<DeviceInfo>& device) {
                        info.memory == "host" ? "" : ", memory " + info.memory);
 }
 
-Json json_of(const Part& part, uint32_t size) {
-    const double rate = messages_per_second(sum_of({part}));
-    return {{"client", part.client},
-            {"direction", name_of(part.direction)},
-            {"messages", part.messages},
-            {"lost_messages", part.lost},
-            {"window_s", static_cast<double>(part.elapsed_ns) / 1e9},
-            {"bandwidth_bytes_per_s", rate * size}};
-}
-
-Json json_of(const Slices& slices, uint32_t size) {
-    return {{"count", slices.count},
-            {"min_bytes_per_s", slices.least * size},
-            {"p1_bytes_per_s", slices.p1 * size},
-            {"max_bytes_per_s", slices.most * size}};
-}
-
-// The slowest slice, where it is far from the mean.
-std::string stall_text(const std::optional<Slices>& slices) {
-    constexpr double kFar = 0.8;
-    if (!slices || slices->least >= kFar * slices->mean)
-        return "";
-    return fmt::format("  slowest {} ms {:.0f} %", kSliceMs, 100 * slices->least / slices->mean);
-}
-
 Json rate_json(const Bandwidth& bandwidth, uint32_t size) {
-    return {{"messages", bandwidth.messages},
-            {"bandwidth_bytes_per_s", messages_per_second(bandwidth) * size},
-            {"rate_messages_per_s", messages_per_second(bandwidth)},
-            {"slices", bandwidth.slices ? json_of(*bandwidth.slices, size) : Json()}};
+    Json out = {{"messages", bandwidth.messages},
+                {"bandwidth_bytes_per_s", messages_per_second(bandwidth) * size},
+                {"rate_messages_per_s", messages_per_second(bandwidth)},
+                {"slices", Json()}};
+    if (const auto& slices = bandwidth.slices)
+        out["slices"] = {{"count", slices->count},
+                         {"min_bytes_per_s", slices->least * size},
+                         {"p1_bytes_per_s", slices->p1 * size},
+                         {"max_bytes_per_s", slices->most * size}};
+    return out;
 }
 
 Json load_json(const std::optional<Bandwidth>& load, const Point& point) {
@@ -67,14 +48,19 @@ Json load_json(const std::optional<Bandwidth>& load, const Point& point) {
 }
 
 Json json_of(const Bandwidth& bandwidth, uint32_t size) {
-    Json parts = Json::array();
-    for (const Part& part : bandwidth.parts)
-        parts.push_back(json_of(part, size));
     Json out = rate_json(bandwidth, size);
     out["warmup_messages"] = bandwidth.warmup_messages;
     out["lost_messages"] = bandwidth.lost;
     out["window_s"] = static_cast<double>(bandwidth.elapsed_ns) / 1e9;
-    out["parts"] = std::move(parts);
+    out["parts"] = Json::array();
+    for (const Part& part : bandwidth.parts)
+        out["parts"].push_back(
+            {{"client", part.client},
+             {"direction", name_of(part.direction)},
+             {"messages", part.messages},
+             {"lost_messages", part.lost},
+             {"window_s", static_cast<double>(part.elapsed_ns) / 1e9},
+             {"bandwidth_bytes_per_s", messages_per_second(sum_of({part})) * size}});
     return out;
 }
 
@@ -128,11 +114,15 @@ std::string fold(std::string row) {
 }
 
 std::string rate_text(const Bandwidth& bandwidth, uint32_t size) {
+    constexpr double kFar = 0.8;
     const double rate = messages_per_second(bandwidth);
-    return fmt::format("{:>7.1f} MiB/s {:>8.2f} kmsg/s{}",
-                       rate * size / kMiB,
-                       rate / 1000,
-                       stall_text(bandwidth.slices));
+    std::string text =
+        fmt::format("{:>7.1f} MiB/s {:>8.2f} kmsg/s", rate * size / kMiB, rate / 1000);
+    // The slowest slice, where it is far from the mean.
+    if (const auto& slices = bandwidth.slices; slices && slices->least < kFar * slices->mean)
+        text +=
+            fmt::format("  slowest {} ms {:.0f} %", kSliceMs, 100 * slices->least / slices->mean);
+    return text;
 }
 
 std::string latency_text(const LatencySummary& l) {
@@ -148,21 +138,17 @@ std::string latency_text(const LatencySummary& l) {
                        us(l.max_ns));
 }
 
-std::string load_text(const std::optional<Bandwidth>& load, const Point& point) {
-    if (!load)
-        return "";
-    return fmt::format("  beside {} {} {:.1f} MiB/s",
-                       name_of(point.load->verb),
-                       human_size(point.load->size),
-                       messages_per_second(*load) * point.load->size / kMiB);
-}
-
 template <class Measured>  // PointResult or Interim
 std::string result_text(const Measured& measured, const Point& point) {
-    const std::string text = measured.bandwidth ? rate_text(*measured.bandwidth, point.size)
-                             : measured.latency ? latency_text(*measured.latency)
-                                                : "not measured";
-    return text + load_text(measured.load, point);
+    std::string text = measured.bandwidth ? rate_text(*measured.bandwidth, point.size)
+                       : measured.latency ? latency_text(*measured.latency)
+                                          : "not measured";
+    if (measured.load)
+        text += fmt::format("  beside {} {} {:.1f} MiB/s",
+                            name_of(point.load->verb),
+                            human_size(point.load->size),
+                            messages_per_second(*measured.load) * point.load->size / kMiB);
+    return text;
 }
 
 std::string data_text(const PointResult& result) {
@@ -346,19 +332,13 @@ constexpr std::pair<std::string_view, std::string_view> kGroups[] = {
     {"", "complete"},
     {"point", "with"}};
 
-std::string text_of(const Json& value) {
-    if (value.is_null())
-        return "";
-    return csv_field(value.is_string() ? value.get<std::string>() : base::dump_json(value));
-}
-
+// Of what to_json() makes of a result: each group is there, null where nothing was measured.
 std::string cell(const Json& result, std::string_view group, std::string_view name) {
-    const auto found = group.empty() ? result.end() : result.find(group);
-    if (!group.empty() && (found == result.end() || !found->is_object()))
-        return "";
-    const Json& holder = group.empty() ? result : *found;
+    const Json& holder = group.empty() ? result : *result.find(group);
     const auto value = holder.find(name);
-    return value == holder.end() ? "" : text_of(*value);
+    if (value == holder.end() || value->is_null())
+        return "";
+    return csv_field(value->is_string() ? value->get<std::string>() : base::dump_json(*value));
 }
 
 template <class Cell>

@@ -56,12 +56,6 @@ const std::pair<std::string_view, Json> kOrdinary[] = {{"qps", 1},
                                                        {"connect", "exchange"},
                                                        {"rate_per_s", 0}};
 
-bool is_ordinary(std::string_view name, const Json& value) {
-    return std::ranges::any_of(kOrdinary, [&](const auto& ordinary) {
-        return ordinary.first == name && ordinary.second == value;
-    });
-}
-
 Result<const Json*> member(const Json& object, std::string_view name, Json::value_t type) {
     const auto it = object.is_object() ? object.find(name) : object.end();
     if (!object.is_object() || it == object.end())
@@ -99,7 +93,9 @@ Result<Series> new_series(const Json& point) {
             std::ranges::count(kIgnored, name) != 0)
             continue;
         // What older programs could not vary is what they did.
-        if (is_ordinary(name, value))
+        const auto* ordinary =
+            std::ranges::find(kOrdinary, name, &std::pair<std::string_view, Json>::first);
+        if (ordinary != std::end(kOrdinary) && ordinary->second == value)
             continue;
         identity[name] = value;
         if (std::ranges::count(kNamed, name) == 0)

@@ -26,27 +26,23 @@ std::string columns_of(const SummaryRow& row, uint32_t qps, std::string_view uni
                        row.metric->name);
 }
 
-bool is_like(const SummaryRow& a, const SummaryRow& b) {
-    const auto key = [](const SummaryRow& row) {
-        const Point& point = row.first->point;
-        return std::tuple(row.metric,
+const SummaryRow* like_over_tcp(const SummaryRow& row, const std::vector<SummaryRow>& rows) {
+    const auto key = [](const SummaryRow& of) {
+        const Point& point = of.first->point;
+        return std::tuple(of.metric,
                           point.verb,
                           point.mode,
                           point.size,
                           point.qps,
-                          row.first->clients,
+                          of.first->clients,
                           point.threads,
                           point.direction,
                           point.rate);
     };
-    return key(a) == key(b);
-}
-
-const SummaryRow* like_over_tcp(const SummaryRow& row, const std::vector<SummaryRow>& rows) {
     if (row.first->point.transport == Transport::Tcp)
         return nullptr;
     const auto tcp = std::ranges::find_if(rows, [&](const SummaryRow& other) {
-        return other.first->point.transport == Transport::Tcp && is_like(row, other);
+        return other.first->point.transport == Transport::Tcp && key(row) == key(other);
     });
     return tcp == rows.end() || tcp->estimate.median <= 0 ? nullptr : &*tcp;
 }
@@ -214,14 +210,6 @@ Result<Expectation> parse_one(std::string_view text) {
                        .limit = number * unit->factor,
                        .text = std::string(text)};
 }
-
-std::string line_of(const Expectation& expected, const Point& point, double value) {
-    return fmt::format("expected {}, but {} has {:.2f} {}",
-                       expected.text,
-                       describe(point),
-                       value / expected.metric->shown.factor,
-                       expected.metric->shown.name);
-}
 }  // namespace
 
 Result<std::vector<Expectation>> parse_expectations(std::string_view text) {
@@ -249,7 +237,11 @@ std::vector<std::string> unmet(const std::vector<Expectation>& expectations,
             asked = true;
             const double value = median(std::move(sample));
             if (expected.at_least ? value < expected.limit : value > expected.limit)
-                lines.push_back(line_of(expected, repetitions.front()->point, value));
+                lines.push_back(fmt::format("expected {}, but {} has {:.2f} {}",
+                                            expected.text,
+                                            describe(repetitions.front()->point),
+                                            value / expected.metric->shown.factor,
+                                            expected.metric->shown.name));
         }
         if (!asked)
             lines.push_back(
