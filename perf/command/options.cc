@@ -102,18 +102,6 @@ void add_words(CLI::App& app, PlanWords& words) {
     add("--reps", words.plan.reps, "repetitions of the whole list of points");
 }
 
-void add_plan_options(CLI::App& app, PlanWords& words) {
-    const size_t others = app.get_options().size();
-    add_words(app, words);
-    const auto all = app.get_options();
-    auto* file =
-        app.add_option("--plan",
-                       words.file,
-                       "file with a JSON report or a plan, to use instead of the options above");
-    for (size_t i = others; i < all.size(); ++i)
-        file->excludes(all[i]);
-}
-
 Result<uint32_t> parse_count(std::string_view option, std::string_view text, uint32_t limit) {
     const auto value = number_of(text);
     if (!value || *value > limit)
@@ -249,7 +237,15 @@ void declare(DeclaredSuite& declared, Words& words) {
 }
 
 void add_measure_options(CLI::App& app, Words& words, MeasureOptions& measure) {
-    add_plan_options(app, words.plan);
+    const size_t others = app.get_options().size();
+    add_words(app, words.plan);
+    const auto all = app.get_options();
+    auto* file =
+        app.add_option("--plan",
+                       words.plan.file,
+                       "file with a JSON report or a plan, to use instead of the options above");
+    for (size_t i = others; i < all.size(); ++i)
+        file->excludes(all[i]);
     app.add_option("--json", measure.json, "file for the report as JSON; - for stdout");
     app.add_option("--csv", measure.csv, "file for CSV, a line for each result; - for stdout");
     app.add_option("--jsonl", measure.jsonl, "file for JSON, a line for each result; - for stdout");
@@ -331,17 +327,11 @@ std::string listed() {
     return fmt::format("{}", fmt::join(allow_words(), ","));
 }
 
-Result<std::vector<std::string>> parse_allow(const std::string& text) {
-    std::vector<std::string> out;
-    if (text.empty())
-        return out;
-    for (const std::string_view word : split(text, ',')) {
-        if (std::ranges::count(allow_words(), word) == 0)
-            return make_error(
-                Code::Usage, "--allow '{}' is not known (allowed: {})", printable(word), listed());
-        out.emplace_back(word);
-    }
-    return out;
+Result<std::string> parse_allowed(std::string_view word) {
+    if (std::ranges::count(allow_words(), word) != 0)
+        return std::string(word);
+    return make_error(
+        Code::Usage, "--allow '{}' is not known (allowed: {})", printable(word), listed());
 }
 
 void add_compare_options(CLI::App& app, Words& words, CompareOptions& compare) {
@@ -355,7 +345,8 @@ void add_compare_options(CLI::App& app, Words& words, CompareOptions& compare) {
 }
 
 Result<CompareOptions> parse_compare(const Words& words, CompareOptions compare) {
-    compare.allow = TRY(parse_allow(words.allow));
+    if (!words.allow.empty())
+        compare.allow = TRY(parse_list(words.allow, parse_allowed));
     if (!words.expect.empty())
         compare.expect = TRY(parse_word<Expect>(words.expect));
     return compare;

@@ -150,11 +150,8 @@ class Server {
         say("client " + name + ": " + done.error().message());
     }
 
-    void say(const std::string& text) const {
-        // One call for the whole line: threads must not interleave.
-        (void)std::fputs(("rdma-perf: " + text + "\n").c_str(), around_.err);
-        (void)std::fflush(around_.err);
-    }
+    // One call for the whole line: threads must not interleave.
+    void say(const std::string& text) const { print(around_.err, "rdma-perf: " + text + "\n"); }
 
     const ServeOptions& options_;
     const Surroundings& around_;

@@ -16,14 +16,6 @@ namespace perf {
 
 // ---- the scene ----------------------------------------------------------------------------------
 namespace {
-uint32_t mtu_of(int socket, const std::string& name) {
-    ifreq request{};
-    name.copy(request.ifr_name, sizeof request.ifr_name - 1);
-    if (socket < 0 || ::ioctl(socket, SIOCGIFMTU, &request) != 0 || request.ifr_mtu < 0)
-        return 0;
-    return static_cast<uint32_t>(request.ifr_mtu);
-}
-
 // By system calls and not from sysfs: a /sys that was mounted in another network namespace shows
 // the interfaces of that one.
 std::vector<Interface> own_interfaces() {
@@ -37,10 +29,14 @@ std::vector<Interface> own_interfaces() {
         const std::string name = entry->ifa_name;
         if (std::ranges::find(out, name, &Interface::name) != out.end())
             continue;
+        ifreq request{};
+        name.copy(request.ifr_name, sizeof request.ifr_name - 1);
+        if (!socket || ::ioctl(socket.get(), SIOCGIFMTU, &request) != 0)
+            request.ifr_mtu = 0;
         out.push_back({.name = name,
                        .up = (entry->ifa_flags & IFF_UP) != 0,
                        .carrier = (entry->ifa_flags & IFF_RUNNING) != 0,
-                       .mtu = mtu_of(socket.get(), name)});
+                       .mtu = static_cast<uint32_t>(std::max(request.ifr_mtu, 0))});
     }
     return out;
 }

@@ -9,22 +9,6 @@
 namespace perf {
 
 namespace {
-Json row_json(const Candidates& found, const GidVerdict& verdict) {
-    const GidRow& row = found.tables.rows[verdict.row];
-    return {{"device", row.device},
-            {"port", row.port},
-            {"index", row.index},
-            {"gid", row.gid.gid_text()},
-            {"address", row.gid.text()},
-            {"type", name_of(row.type)},
-            {"netdev", row.netdev},
-            {"in_this_namespace", row.netdev_present},
-            {"port_active", row.port_active},
-            {"usable", verdict.rank > 0},
-            {"chosen", found.choice.chosen == verdict.row},
-            {"reason", verdict.reason}};
-}
-
 Json to_json(const Candidates& found, const std::string& peer) {
     Json out = {{"peer", peer.empty() ? Json() : Json(peer)},
                 {"sources", Json::array()},
@@ -33,8 +17,21 @@ Json to_json(const Candidates& found, const std::string& peer) {
     for (const Address& source : found.query.sources)
         out["sources"].push_back(source.text());
     for (const GidVerdict& verdict : found.choice.verdicts) {
-        if (!found.tables.rows[verdict.row].gid.is_zero())
-            out["gids"].push_back(row_json(found, verdict));
+        const GidRow& row = found.tables.rows[verdict.row];
+        if (row.gid.is_zero())
+            continue;
+        out["gids"].push_back({{"device", row.device},
+                               {"port", row.port},
+                               {"index", row.index},
+                               {"gid", row.gid.gid_text()},
+                               {"address", row.gid.text()},
+                               {"type", name_of(row.type)},
+                               {"netdev", row.netdev},
+                               {"in_this_namespace", row.netdev_present},
+                               {"port_active", row.port_active},
+                               {"usable", verdict.rank > 0},
+                               {"chosen", found.choice.chosen == verdict.row},
+                               {"reason", verdict.reason}});
     }
     return out;
 }

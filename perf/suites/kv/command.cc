@@ -11,17 +11,15 @@
 namespace perf::kv {
 
 void add_options(CLI::App& app, Words& words) {
-    app.add_option("--keys", words.plan.shape.keys, "number of keys in the table")
-        ->capture_default_str();
-    app.add_option("--value", words.value, "bytes of each value, up to 4096")
-        ->capture_default_str();
-    app.add_option("--zipf", words.plan.skew, "skew of the keys that are asked for; 0: uniform")
-        ->capture_default_str();
-    app.add_option("--time", words.time, "time of each trial")->capture_default_str();
-    app.add_option("--reps", words.plan.reps, "trials of each method, in turn")
-        ->capture_default_str();
-    app.add_option("--poll", words.poll, "auto, spin, yield, event, hybrid or hybrid:Nus")
-        ->capture_default_str();
+    const auto add = [&](const char* name, auto& value, const char* help) {
+        app.add_option(name, value, help)->capture_default_str();
+    };
+    add("--keys", words.plan.shape.keys, "number of keys in the table");
+    add("--value", words.value, "bytes of each value, up to 4096");
+    add("--zipf", words.plan.skew, "skew of the keys that are asked for; 0: uniform");
+    add("--time", words.time, "time of each trial");
+    add("--reps", words.plan.reps, "trials of each method, in turn");
+    add("--poll", words.poll, "auto, spin, yield, event, hybrid or hybrid:Nus");
     app.add_option("--seed", words.seed, "seed of values, hash and draws (default: random)");
 }
 
@@ -122,17 +120,6 @@ std::string cell(const Column& column, const std::optional<MedianEstimate>& esti
                        number(estimate->interval->high));
 }
 
-std::string ratio_text(const RatioEstimate& ratio) {
-    const auto verdict = name_of(judge(ratio, Better::Higher));
-    if (!ratio.interval)
-        return fmt::format("{:.3f}: {}", ratio.ratio, verdict);
-    return fmt::format("{:.3f} ({:.3f} to {:.3f}): {}",
-                       ratio.ratio,
-                       ratio.interval->low,
-                       ratio.interval->high,
-                       verdict);
-}
-
 Json json_of(const Trial& trial) {
     Json out = {{"method", name_of(trial.method)}, {"rep", trial.rep}, {"data_ok", !trial.wrong}};
     if (trial.wrong) {
@@ -162,17 +149,6 @@ Json summary_of(const Findings& findings, Method method) {
                                              {"n", found->n}};
     }
     return out;
-}
-
-Json json_of(const Plan& plan) {
-    return {{"keys", plan.shape.keys},
-            {"value_bytes", plan.shape.value},
-            {"slots", plan.shape.slots()},
-            {"slot_bytes", plan.shape.slot_bytes()},
-            {"zipf", plan.skew},
-            {"time_ms", plan.time_ms},
-            {"reps", plan.reps},
-            {"seed", plan.shape.seed}};
 }
 
 Json env_of(const Findings& findings) {
@@ -222,13 +198,25 @@ std::string table_of(const Findings& findings) {
         for (const Column& column : kColumns)
             out += fmt::format("  {:>24}", cell(column, estimate(findings, method, column)));
     }
-    return out +
-           fmt::format("\nread/send, gets per second: {}\n", ratio_text(read_over_send(findings)));
+    const RatioEstimate ratio = read_over_send(findings);
+    out += fmt::format("\nread/send, gets per second: {:.3f}", ratio.ratio);
+    if (ratio.interval)
+        out += fmt::format(" ({:.3f} to {:.3f})", ratio.interval->low, ratio.interval->high);
+    return out + fmt::format(": {}\n", name_of(judge(ratio, Better::Higher)));
 }
 
 Json to_json(const Findings& findings) {
+    const Plan& plan = findings.plan;
     const RatioEstimate ratio = read_over_send(findings);
-    Json out = {{"plan", json_of(findings.plan)},
+    Json out = {{"plan",
+                 {{"keys", plan.shape.keys},
+                  {"value_bytes", plan.shape.value},
+                  {"slots", plan.shape.slots()},
+                  {"slot_bytes", plan.shape.slot_bytes()},
+                  {"zipf", plan.skew},
+                  {"time_ms", plan.time_ms},
+                  {"reps", plan.reps},
+                  {"seed", plan.shape.seed}}},
                 {"env", env_of(findings)},
                 {"results", Json::array()},
                 {"summary",

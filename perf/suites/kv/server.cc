@@ -43,11 +43,6 @@ Result<Opening> parse_opening(const Json& frame) {
     return opening;
 }
 
-Result<Start> parse_start(const Json& frame) {
-    return Start{.method = TRY(read_member<Method>(frame, "method")),
-                 .version = TRY(read_member<uint32_t>(frame, "version", 1, kMaxVersion))};
-}
-
 // ---- the half -----------------------------------------------------------------------------------
 constexpr size_t kRequestBytes = sizeof(uint64_t);
 
@@ -167,17 +162,17 @@ class ExerciseHalf : public ServerHalf {
     // Fills the table; by SEND, GETs are answered from now on, until the crew is closed. By READ it
     // has nobody.
     Result<Json> start(const Json& frame) {
-        const Start asked = TRY(parse_start(frame));
+        const auto method = TRY(read_member<Method>(frame, "method"));
+        const auto version = TRY(read_member<uint32_t>(frame, "version", 1, kMaxVersion));
         const Shape& shape = service_->shape;
-        TRY(fill(service_->table.bytes().first(shape.table_bytes()), shape, asked.version));
+        TRY(fill(service_->table.bytes().first(shape.table_bytes()), shape, version));
         auto crew = TRY(Crew::create());
-        if (asked.method == Method::Send)
+        if (method == Method::Send)
             TRY(crew->hire(false, [service = service_.get()](Crew::Hand& hand) {
                 Waiting waiting = service->waiting;
                 waiting.word = hand.worker.word_fd();
                 return with_completer(service->link.completions(), waiting, [&](auto& completer) {
-                    using C = std::remove_reference_t<decltype(completer)>;
-                    return Answerer<C>(*service, completer, hand.worker).run();
+                    return Answerer(*service, completer, hand.worker).run();
                 });
             }));
         TRY(crew->start());
