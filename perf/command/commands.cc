@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/command/commands.h"
 
+#include <algorithm>
 #include <functional>
-#include <span>
-#include <string>
 #include <thread>
 #include <utility>
 
@@ -102,7 +101,9 @@ class Measurement {
     }
 
     Exit conclude(Result<> done) {
-        Exit exit = report_.corrupt() ? Exit::Corruption : Exit::Ok;
+        const bool corrupt = std::ranges::any_of(
+            report_.results, [](const PointResult& r) { return r.checked.wrong.has_value(); });
+        Exit exit = corrupt ? Exit::Corruption : Exit::Ok;
         if (!done) {
             exit = complain(done.error(), exit, around_);
             report_.error = std::move(done).error();

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
-#include <optional>
 
 #include "perf/command/commands.h"
 #include "perf/engine/team.h"

@@ -2,8 +2,6 @@
 #include "perf/report/compare.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
 
 #include <fmt/format.h>
 

@@ -191,8 +191,11 @@ Json json_tail(const Report& report) {
     Json out = {{"summary", Json::array()}, {"errors", errors_json(report.error)}};
     const auto rows = summarize(report.results, report.plan.seed);
     for (const SummaryRow& row : rows) {
-        Json entry = {{"point", point_json(*row.first)}};
-        entry.update(json_of(row));
+        Json entry = {{"point", point_json(*row.first)},
+                      {"metric", row.metric->name},
+                      {"median", row.estimate.median},
+                      {"ci95", to_json(row.estimate.interval)},
+                      {"n", row.estimate.n}};
         if (const auto ratio = ratio_to_tcp(row, rows))
             entry["ratio_to_tcp"] = *ratio;
         out["summary"].push_back(std::move(entry));
@@ -200,10 +203,6 @@ Json json_tail(const Report& report) {
     return out;
 }
 }  // namespace
-
-bool Report::corrupt() const {
-    return std::ranges::any_of(results, [](const auto& r) { return r.checked.wrong.has_value(); });
-}
 
 Json to_json(const PointResult& result) {
     const Json point = point_json(result);

@@ -28,8 +28,6 @@ struct Report {
     std::vector<Pairing> pairs = std::vector<Pairing>(1);  // of each client; at least one
     std::vector<PointResult> results;
     std::optional<Error> error;  // why the rest is missing
-
-    [[nodiscard]] bool corrupt() const;
 };
 
 Json to_json(const Report& report);
@@ -77,8 +75,7 @@ struct SummaryRow {
 // In the order in which points first appear; metrics that a point does not have are left out.
 std::vector<SummaryRow> summarize(const std::vector<PointResult>& results, uint64_t seed);
 
-// [{"metric", "median", "ci95": [low, high] or null, "n"}] without the point.
-Json json_of(const SummaryRow& row);
+// [low, high], or null.
 Json to_json(const std::optional<Interval>& interval);
 
 // The end of the table.

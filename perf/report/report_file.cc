@@ -185,21 +185,16 @@ void tell_apart(std::vector<Series>& all) {
     }
 }
 
-Result<> check_schema(const Json& root) {
+Result<ReportFile> report_of(std::string_view text, const std::string& name) {
+    const Json root = TRY(base::parse_json(text, "the report"));
     const auto schema = TRY(required<std::string>(root, "schema"));
     // Reports of older programs have no kind.
     const auto kind = TRY(base::optional_member<std::string>(root, "kind", "run"));
-    if (schema == kSchema && kind == "run")
-        return {};
-    if (schema == kSchema)
+    if (schema != kSchema)
+        return make_error(
+            Code::BadInput, "schema '{}' is not known (known: {})", printable(schema), kSchema);
+    if (kind != "run")
         return make_error(Code::BadInput, "it is of kind '{}', not a report", printable(kind));
-    return make_error(
-        Code::BadInput, "schema '{}' is not known (known: {})", printable(schema), kSchema);
-}
-
-Result<ReportFile> report_of(std::string_view text, const std::string& name) {
-    const Json root = TRY(base::parse_json(text, "the report"));
-    TRY(check_schema(root));
     ReportFile file;
     file.name = name;
     file.started = TRY(base::optional_member<std::string>(root, "started", "?"));

@@ -85,13 +85,6 @@ std::vector<SummaryRow> summarize(const std::vector<PointResult>& results, uint6
     return rows;
 }
 
-Json json_of(const SummaryRow& row) {
-    return {{"metric", row.metric->name},
-            {"median", row.estimate.median},
-            {"ci95", to_json(row.estimate.interval)},
-            {"n", row.estimate.n}};
-}
-
 Json to_json(const std::optional<Interval>& interval) {
     return interval ? Json::array({interval->low, interval->high}) : Json();
 }

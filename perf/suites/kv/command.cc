@@ -97,27 +97,22 @@ RatioEstimate read_over_send(const Findings& findings) {
                           findings.plan.shape.seed);
 }
 
-std::optional<MedianEstimate> estimate(const Findings& findings,
-                                       Method method,
-                                       const Column& column) {
-    auto sample = sample_of(findings, method, column);
-    if (sample.empty())
-        return std::nullopt;
-    return estimate_median(std::move(sample), findings.plan.shape.seed);
+MedianEstimate estimate(const Findings& findings, Method method, const Column& column) {
+    return estimate_median(sample_of(findings, method, column), findings.plan.shape.seed);
 }
 
-std::string cell(const Column& column, const std::optional<MedianEstimate>& estimate) {
-    if (!estimate)
+std::string cell(const Column& column, const MedianEstimate& estimate) {
+    if (estimate.n == 0)
         return "-";
     const auto number = [&](double value) {
         return fmt::format("{:.{}f}", value * column.scale, column.digits);
     };
-    if (!estimate->interval)
-        return number(estimate->median);
+    if (!estimate.interval)
+        return number(estimate.median);
     return fmt::format("{} ({} to {})",
-                       number(estimate->median),
-                       number(estimate->interval->low),
-                       number(estimate->interval->high));
+                       number(estimate.median),
+                       number(estimate.interval->low),
+                       number(estimate.interval->high));
 }
 
 Json json_of(const Trial& trial) {
@@ -143,10 +138,9 @@ Json json_of(const Trial& trial) {
 Json summary_of(const Findings& findings, Method method) {
     Json out = Json::object();
     for (const Column& column : kColumns) {
-        if (const auto found = estimate(findings, method, column))
-            out[std::string(column.name)] = {{"median", found->median},
-                                             {"ci95", perf::to_json(found->interval)},
-                                             {"n", found->n}};
+        if (const auto found = estimate(findings, method, column); found.n != 0)
+            out[std::string(column.name)] = {
+                {"median", found.median}, {"ci95", perf::to_json(found.interval)}, {"n", found.n}};
     }
     return out;
 }

@@ -3,7 +3,6 @@
 // for by SEND a thread that answers them.
 #include <algorithm>
 #include <cstring>
-#include <memory>
 
 #include "perf/engine/engine.h"
 #include "perf/protocol/fields.h"
