@@ -48,13 +48,12 @@ DeviceFacts facts_of(Verbs& verbs, const std::string& name) {
         const auto context = TRY(open_device(verbs, name));
         facts.iwarp = context->device->transport_type == IBV_TRANSPORT_IWARP;
         ibv_device_attr attr{};
-        if (const int rc = verbs.query_device(context.get(), &attr); rc != 0)
-            return sys_error(rc, "query device " + name);
+        TRY(outcome_of(verbs.query_device(context.get(), &attr), "query device " + name));
         std::vector<PortFacts> out;
         for (uint8_t number = 1; number <= attr.phys_port_cnt && number != 0; ++number) {
             ibv_port_attr port{};
-            if (const int rc = verbs.query_port(context.get(), number, &port); rc != 0)
-                return sys_error(rc, "query port " + std::to_string(number) + " of " + name);
+            TRY(outcome_of(verbs.query_port(context.get(), number, &port),
+                           "query port " + std::to_string(number) + " of " + name));
             out.push_back({.number = number,
                            .active = port.state == IBV_PORT_ACTIVE,
                            .ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET,

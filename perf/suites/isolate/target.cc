@@ -141,10 +141,8 @@ class IsolationHalf : public ServerHalf {
             *lent_.device, {.type = IBV_QPT_UD, .receives = kInboxSlots, .queue_key = key}));
         TRY(listener->connect(*lent_.peer, {}));
         for (uint32_t i = 0; i < kInboxSlots; ++i) {
-            const int rc =
-                listener->receive(target_->inbox.piece(size_t{i} * kDatagram, kDatagram));
-            if (rc != 0)
-                return sys_error(rc, "post a receive");
+            const ibv_sge place = target_->inbox.piece(size_t{i} * kDatagram, kDatagram);
+            TRY(outcome_of(listener->receive(place), "post a receive"));
         }
         return message("listening",
                        to_json(Listening{.endpoint = listener->endpoint(), .queue_key = key}));

@@ -19,8 +19,8 @@ constexpr uint32_t kLongestWarmUpMs = 300;
 template <class C>
 class Exercise::Getter {
   public:
-    Getter(Exercise& exercise, const Start& start, C& completer, Worker& worker, Trial& out)
-        : e_(exercise), start_(start), completer_(completer), worker_(worker), out_(out) {}
+    Getter(Exercise& exercise, uint32_t version, C& completer, Worker& worker, Trial& out)
+        : e_(exercise), version_(version), completer_(completer), worker_(worker), out_(out) {}
 
     Ending run() noexcept {
         const uint64_t warm =
@@ -33,12 +33,12 @@ class Exercise::Getter {
             if (begin >= until && out_.gets != 0)
                 return end_;
             reads_ = 0;
-            if (!(start_.method == Method::Send ? ask(key) : look(key)))
+            if (!(out_.method == Method::Send ? ask(key) : look(key)))
                 return end_;
             const uint64_t end = now_ns();
             ++out_.all;
-            if (auto what = check_slot(slot(), e_.plan_.shape, key, start_.version)) {
-                out_.wrong = Wrong{key, start_.version, std::move(*what)};
+            if (auto what = check_slot(slot(), e_.plan_.shape, key, version_)) {
+                out_.wrong = Wrong{key, version_, std::move(*what)};
                 return end_;
             }
             if (begin >= warm)
@@ -111,7 +111,7 @@ class Exercise::Getter {
     }
 
     Exercise& e_;
-    Start start_;
+    uint32_t version_;
     C& completer_;
     Worker& worker_;
     Trial& out_;
@@ -148,9 +148,13 @@ Result<> Exercise::connect() {
     const DeviceInfo& peer = client_.server_device();
     if (std::min(own.initiator_depth, peer.responder_depth) == 0)
         return make_error(Code::Unsupported, "one of the devices cannot do RDMA READ");
-    const Opening opening{.shape = plan_.shape, .poll = plan_.poll, .endpoint = link_.endpoint()};
+    const Json opening = {{"keys", plan_.shape.keys},
+                          {"value_bytes", plan_.shape.value},
+                          {"seed", plan_.shape.seed},
+                          {"poll", perf::name_of(plan_.poll)},
+                          {"endpoints", perf::to_json(std::vector{link_.endpoint()})}};
     const Opened opened = TRY(parse<Opened>(
-        TRY(client_.control().ask(message("kv_open", to_json(opening)), "kv_opened", step()))));
+        TRY(client_.control().ask(message("kv_open", opening), "kv_opened", step()))));
     table_ = TRY(the_endpoint(opened.endpoints));
     if (table_.length < plan_.shape.table_bytes())
         return make_error(Code::BadInput, "the server's table is smaller than it must be");
@@ -161,13 +165,13 @@ Result<> Exercise::connect() {
 }
 
 Result<Trial> Exercise::run(Method method, uint32_t rep, uint32_t version) {
-    const Start start{.method = method, .version = version};
-    TRY(client_.control().ask(message("kv_start", to_json(start)), "kv_started", step()));
+    const Json start = {{"method", name_of(method)}, {"version", version}};
+    TRY(client_.control().ask(message("kv_start", start), "kv_started", step()));
     Trial trial;
     trial.method = method;
     trial.rep = rep;
     client_.account().begin(client_.device().info);
-    TRY(get_all(start, trial));
+    TRY(get_all(version, trial));
     trial.usage.client = client_.account().end();
     trial.usage.payload_bytes = trial.all * plan_.shape.value;
     const Json stopped = TRY(client_.control().ask(message("kv_stop"), "kv_stopped", step()));
@@ -179,7 +183,7 @@ Result<Trial> Exercise::run(Method method, uint32_t rep, uint32_t version) {
     return trial;
 }
 
-Result<> Exercise::get_all(const Start& start, Trial& trial) {
+Result<> Exercise::get_all(uint32_t version, Trial& trial) {
     latencies_ = {};
     // After what it works on: destroyed before it.
     auto crew = TRY(Crew::create());
@@ -188,7 +192,7 @@ Result<> Exercise::get_all(const Start& start, Trial& trial) {
         waiting.word = hand.worker.word_fd();
         return with_completer(link_.completions(), waiting, [&](auto& completer) {
             using C = std::remove_reference_t<decltype(completer)>;
-            return Getter<C>(*this, start, completer, hand.worker, trial).run();
+            return Getter<C>(*this, version, completer, hand.worker, trial).run();
         });
     }));
     TRY(crew->start());

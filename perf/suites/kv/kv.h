@@ -55,20 +55,6 @@ Result<Plan> parse_plan(const Words& words, uint64_t seed);
 // answer is its slot (table.h).
 inline constexpr std::string_view kCapability = "kv";  // of a server that has these messages
 
-struct Opening {
-    Shape shape;
-    Poll poll;
-    Endpoint endpoint;
-};
-
-struct Start {
-    Method method = Method::Send;
-    uint32_t version = 0;  // 1 to kMaxVersion
-};
-
-Json to_json(const Opening& opening);
-Json to_json(const Start& start);
-
 // Of the answer to kv_open, or kv_open itself: the one endpoint.
 Result<Endpoint> the_endpoint(std::vector<Endpoint> endpoints);
 
@@ -129,8 +115,8 @@ class Exercise {
                                                   const Plan& plan,
                                                   std::chrono::milliseconds timeout);
 
-    // `version` must differ from that of the trial before. Ends at the first wrong value, which is
-    // no error.
+    // `version`, 1 to kMaxVersion, must differ from that of the trial before. Ends at the first
+    // wrong value, which is no error.
     Result<Trial> run(Method method, uint32_t rep, uint32_t version);
 
     Result<> close();
@@ -150,7 +136,7 @@ class Exercise {
           link_(std::move(link)) {}
 
     Result<> connect();
-    Result<> get_all(const Start& start, Trial& trial);
+    Result<> get_all(uint32_t version, Trial& trial);
 
     [[nodiscard]] Deadline step() const { return Deadline::in(waiting_.patience); }
 

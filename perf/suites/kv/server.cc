@@ -10,19 +10,6 @@
 
 namespace perf::kv {
 
-// ---- messages -----------------------------------------------------------------------------------
-Json to_json(const Opening& opening) {
-    return {{"keys", opening.shape.keys},
-            {"value_bytes", opening.shape.value},
-            {"seed", opening.shape.seed},
-            {"poll", perf::name_of(opening.poll)},
-            {"endpoints", perf::to_json(std::vector{opening.endpoint})}};
-}
-
-Json to_json(const Start& start) {
-    return {{"method", name_of(start.method)}, {"version", start.version}};
-}
-
 Result<Endpoint> the_endpoint(std::vector<Endpoint> endpoints) {
     if (endpoints.size() == 1)
         return endpoints.front();
@@ -30,19 +17,6 @@ Result<Endpoint> the_endpoint(std::vector<Endpoint> endpoints) {
 }
 
 namespace {
-// Within check_limits().
-Result<Opening> parse_opening(const Json& frame) {
-    Opening opening;
-    opening.shape.keys = TRY(required<uint32_t>(frame, "keys"));
-    opening.shape.value = TRY(required<uint32_t>(frame, "value_bytes"));
-    opening.shape.seed = TRY(required<uint64_t>(frame, "seed"));
-    TRY(check_limits(opening.shape));
-    opening.poll = TRY(read_member<Poll>(frame, "poll"));
-    opening.endpoint = TRY(the_endpoint(TRY(parse_endpoints(frame))));
-    return opening;
-}
-
-// ---- the half -----------------------------------------------------------------------------------
 constexpr size_t kRequestBytes = sizeof(uint64_t);
 
 // A receive's wr_id: its place among the requests, from 1; sends have 0.
@@ -131,7 +105,12 @@ class ExerciseHalf : public ServerHalf {
     // Table and queue pair, which is connected to the client's.
     Result<Json> open(const Json& frame) {
         lent_.account->end_idle();
-        const auto [shape, poll, remote] = TRY(parse_opening(frame));
+        const Shape shape{.keys = TRY(required<uint32_t>(frame, "keys")),
+                          .value = TRY(required<uint32_t>(frame, "value_bytes")),
+                          .seed = TRY(required<uint64_t>(frame, "seed"))};
+        TRY(check_limits(shape));
+        const auto poll = TRY(read_member<Poll>(frame, "poll"));
+        const Endpoint remote = TRY(the_endpoint(TRY(parse_endpoints(frame))));
         const Device& device = *lent_.device;
         const Waiting waiting{.control = lent_.control,
                               .device = lent_.device,
@@ -142,10 +121,8 @@ class ExerciseHalf : public ServerHalf {
             TRY(Region::create(device, size_t{kReceives} * kRequestBytes, IBV_ACCESS_LOCAL_WRITE));
         auto link =
             TRY(Link::create(device, link_options(shape.slot_bytes(), IBV_ACCESS_REMOTE_READ)));
-        for (uint64_t id = 1; id <= kReceives; ++id) {
-            if (const int rc = post_request(link, requests, id); rc != 0)
-                return sys_error(rc, "post receives");
-        }
+        for (uint64_t id = 1; id <= kReceives; ++id)
+            TRY(outcome_of(post_request(link, requests, id), "post receives"));
         const uint32_t mtu = std::min(device.info.active_mtu, lent_.peer->active_mtu);
         TRY(link.connect(*lent_.peer, remote, mtu));
         Endpoint own = link.endpoint();

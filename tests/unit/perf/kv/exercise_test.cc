@@ -190,10 +190,12 @@ class HostileKv : public testing::Test {
     }
 
     static Json open() {
-        return message(
-            "kv_open",
-            to_json(Opening{
-                .shape = {.keys = 10, .value = 8, .seed = 1}, .poll = {}, .endpoint = {.qpn = 1}}));
+        return message("kv_open",
+                       {{"keys", 10},
+                        {"value_bytes", 8},
+                        {"seed", 1},
+                        {"poll", "auto"},
+                        {"endpoints", perf::to_json(std::vector{Endpoint{.qpn = 1}})}});
     }
 
     static Json start(std::string_view method = "send", uint32_t version = 1) {
