@@ -29,19 +29,6 @@ struct Judge {
         return it == query.sources.end() ? -1 : static_cast<int>(it - query.sources.begin());
     }
 
-    // The place of the first source that an IPoIB interface of the row's port has, and that
-    // interface.
-    [[nodiscard]] std::pair<int, std::string> interface_of(const GidRow& row) const {
-        std::pair<int, std::string> best{-1, ""};
-        for (const LocalAddress& local : addresses) {
-            const int place = source_place(local.address);
-            if (local.device == row.device && local.port == row.port && place >= 0 &&
-                (best.first < 0 || place < best.first))
-                best = {place, local.netdev};
-        }
-        return best;
-    }
-
     static int nearer_by(int place) { return place < 0 ? 0 : 400 - 50 * std::min(place, 7); }
 
     // Adds a small plus for what makes a row the better one among rows of the same GID.
@@ -116,10 +103,22 @@ struct Judge {
 
     [[nodiscard]] GidVerdict judge_infiniband(const GidRow& row) const {
         const int later = std::min(static_cast<int>(row.index), 49);
-        if (const auto [place, netdev] = interface_of(row); place >= 0)
-            return usable(kSource + nearer_by(place) - later,
-                          row,
-                          "InfiniBand port of " + netdev + ", where the route to the peer starts");
+        // The IPoIB interface of the row's port that has the first source.
+        const LocalAddress* best = nullptr;
+        int best_place = -1;
+        for (const LocalAddress& local : addresses) {
+            const int place = source_place(local.address);
+            if (local.device == row.device && local.port == row.port && place >= 0 &&
+                (best == nullptr || place < best_place)) {
+                best = &local;
+                best_place = place;
+            }
+        }
+        if (best != nullptr)
+            return usable(
+                kSource + nearer_by(best_place) - later,
+                row,
+                "InfiniBand port of " + best->netdev + ", where the route to the peer starts");
         return usable(kInfiniBand - later, row, "InfiniBand port: addressed by LID");
     }
 };

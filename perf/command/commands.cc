@@ -124,25 +124,6 @@ class Measurement {
     Report report_;
     Outputs outputs_;
 };
-
-Result<> compare_files(const CompareOptions& options, Document& document) {
-    const ReportFile a = TRY(read_report(options.a));
-    const ReportFile b = TRY(read_report(options.b));
-    const Comparison comparison = compare_reports(a, b, options.allow);
-    if (!comparison.fair()) {
-        print(document.around.err, refusal_text(comparison, a, b));
-        return make_error(Code::Usage, "not compared: settings differ");
-    }
-    if (comparison.rows.empty())
-        return make_error(Code::Usage,
-                          "no point was measured in both " + printable(options.a) + " and " +
-                              printable(options.b))
-            .advise("run both with the same --verb, --mode and --size");
-    document.say(table_of(comparison, a, b));
-    document.members = json_of(comparison, a, b);
-    document.exit = comparison.meets(options.expect) ? Exit::Ok : Exit::Threshold;
-    return {};
-}
 }  // namespace
 
 Exit run(const RunOptions& options, const Surroundings& around) {
@@ -181,7 +162,25 @@ Exit loop(const LoopOptions& options, const Surroundings& around) {
 
 Exit compare(const CompareOptions& options, const Surroundings& around) {
     Document document{.kind = "compare", .json = options.json, .around = around};
-    return document.conclude(compare_files(options, document));
+    return document.conclude([&]() -> Result<> {
+        const ReportFile a = TRY(read_report(options.a));
+        const ReportFile b = TRY(read_report(options.b));
+        const Comparison comparison = compare_reports(a, b, options.allow);
+        if (!comparison.fair()) {
+            print(around.err, refusal_text(comparison, a, b));
+            return make_error(Code::Usage, "not compared: settings differ");
+        }
+        if (comparison.rows.empty())
+            return make_error(Code::Usage,
+                              "no point was measured in both {} and {}",
+                              printable(options.a),
+                              printable(options.b))
+                .advise("run both with the same --verb, --mode and --size");
+        document.say(table_of(comparison, a, b));
+        document.members = json_of(comparison, a, b);
+        document.exit = comparison.meets(options.expect) ? Exit::Ok : Exit::Threshold;
+        return {};
+    }());
 }
 
 Exit run_command(const Command& command, const Surroundings& around) {

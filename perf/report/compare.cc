@@ -19,13 +19,6 @@ struct Pairs {
     std::vector<const Series*> only_b;
 };
 
-std::vector<const Series*> all_of(const ReportFile& file) {
-    std::vector<const Series*> list;
-    for (const Series& series : file.series)
-        list.push_back(&series);
-    return list;
-}
-
 using Key = std::pair<std::string, std::vector<std::string>>;
 
 // Moves to `pairs` what belongs together by the key, and is unmistakable on both sides.
@@ -50,7 +43,11 @@ void pair_up(Pairs& out, Key (*key_of)(const Series&)) {
 // Equal in everything first: a report may hold the same point with several settings on purpose.
 // What is left and has one counterpart is the same point under other settings.
 Pairs match(const ReportFile& a, const ReportFile& b) {
-    Pairs out{.pairs = {}, .only_a = all_of(a), .only_b = all_of(b)};
+    Pairs out;
+    for (const Series& series : a.series)
+        out.only_a.push_back(&series);
+    for (const Series& series : b.series)
+        out.only_b.push_back(&series);
     pair_up(out, [](const Series& s) { return Key{s.identity, s.settings}; });
     pair_up(out, [](const Series& s) { return Key{s.identity, {}}; });
     return out;

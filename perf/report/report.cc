@@ -151,13 +151,6 @@ std::string result_text(const Measured& measured, const Point& point) {
     return text;
 }
 
-std::string data_text(const PointResult& result) {
-    if (result.checked.wrong)
-        return "WRONG";
-    return result.point.verify == Verify::Off ? "not checked"
-                                              : "ok " + human_size(result.checked.bytes);
-}
-
 // The point as it was run, with what both sides agreed on.
 Json point_json(const PointResult& result) {
     Json point = to_json(result.point);
@@ -261,6 +254,10 @@ std::string table_head(const Report& report) {
 }
 
 std::string table_row(const PointResult& result) {
+    const std::string data = result.checked.wrong ? "WRONG"
+                             : result.point.verify == Verify::Off
+                                 ? "not checked"
+                                 : "ok " + human_size(result.checked.bytes);
     std::string row = fmt::format("{:<10}{:<4}{:<4}{:>7} {:>3} {:>5} {:>4}  {:<12} {}{}",
                                   name_of(result.point.verb),
                                   name_of(result.point.transport),
@@ -269,7 +266,7 @@ std::string table_row(const PointResult& result) {
                                   result.point.qps * result.clients,
                                   result.point.depth,
                                   result.mtu == 0 ? "-" : std::to_string(result.mtu),
-                                  data_text(result),
+                                  data,
                                   result_text(result, result.point) + settings_text(result.point) +
                                       (result.complete ? "" : "  interrupted"),
                                   remarks(result.usage, result.share_of_limit));

@@ -112,23 +112,6 @@ Result<Series> new_series(const Json& point) {
     return series;
 }
 
-Result<> add_samples(const Json& result, Series& series) {
-    for (const Metric& metric : all_metrics()) {
-        if (!metric.compared)
-            continue;
-        const auto group = result.find(metric.group);
-        if (group == result.end() || group->is_null())
-            continue;
-        if (!group->is_object())
-            return make_error(Code::BadInput, "'{}' must be an object", metric.group);
-        const auto value = TRY(required<double>(*group, metric.name));
-        if (!std::isfinite(value) || value < 0)
-            return make_error(Code::BadInput, "'{}' is no measurement: {}", metric.name, value);
-        series.samples[metric.name].push_back(value);
-    }
-    return {};
-}
-
 Result<> add_result(const Json& result, std::map<std::string, size_t>& places, ReportFile& file) {
     Series candidate = TRY(new_series(*TRY(member(result, "point", Json::value_t::object))));
     std::string key = candidate.identity;
@@ -143,7 +126,20 @@ Result<> add_result(const Json& result, std::map<std::string, size_t>& places, R
     const Json& verify = *TRY(member(result, "verify", Json::value_t::object));
     if (!TRY(base::optional_member<bool>(verify, "data_ok", true)))
         ++series.wrong;
-    return add_samples(result, series);
+    for (const Metric& metric : all_metrics()) {
+        if (!metric.compared)
+            continue;
+        const auto group = result.find(metric.group);
+        if (group == result.end() || group->is_null())
+            continue;
+        if (!group->is_object())
+            return make_error(Code::BadInput, "'{}' must be an object", metric.group);
+        const auto value = TRY(required<double>(*group, metric.name));
+        if (!std::isfinite(value) || value < 0)
+            return make_error(Code::BadInput, "'{}' is no measurement: {}", metric.name, value);
+        series.samples[metric.name].push_back(value);
+    }
+    return {};
 }
 
 // A side's kSideSettings.

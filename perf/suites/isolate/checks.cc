@@ -17,7 +17,6 @@ namespace perf {
 namespace {
 // ---- devices and GIDs of others -----------------------------------------------------------------
 constexpr unsigned kCapNetRaw = 13;
-constexpr size_t kMaxSources = 8;
 constexpr uint32_t kAnyMtu = 256;  // every port can do it
 constexpr ibv_qp_cap kOneOfEach = {1, 1, 1, 1, 0};
 
@@ -63,18 +62,6 @@ Result<> try_source(const Arena& arena, const GidRow& row) {
     return reach_rtr(arena.verbs(), context.get(), pd.get(), row);
 }
 
-// Link-local ones need an interface to be reached, v1 ones are the same addresses once more.
-std::vector<GidRow> sources_to_try(const Arena& arena) {
-    std::vector<GidRow> rows = arena.foreign_gids();
-    std::erase_if(rows, [](const GidRow& row) {
-        return row.type != GidType::RoceV2 || row.gid.is_link_local() || !row.port_active ||
-               row.index > UINT8_MAX;
-    });
-    if (rows.size() > kMaxSources)
-        rows.resize(kMaxSources);
-    return rows;
-}
-
 Result<Outcome> check_foreign_devices(Arena& arena) {
     const auto& names = arena.foreign_devices();
     if (names.empty())
@@ -109,7 +96,14 @@ Result<Outcome> check_foreign_gids(Arena& arena) {
 }
 
 Result<Outcome> check_foreign_source(Arena& arena) {
-    const auto rows = sources_to_try(arena);
+    constexpr size_t kMaxSources = 8;
+    // Link-local ones need an interface to be reached, v1 ones are the same addresses once more.
+    std::vector<GidRow> rows = arena.foreign_gids();
+    std::erase_if(rows, [](const GidRow& row) {
+        return row.type != GidType::RoceV2 || row.gid.is_link_local() || !row.port_active ||
+               row.index > UINT8_MAX;
+    });
+    rows.resize(std::min(rows.size(), kMaxSources));
     if (rows.empty())
         return Outcome{IsolationVerdict::NotApplicable, "no foreign GID that could be tried"};
     const DeviceInfo& self = arena.device().info;
