@@ -59,22 +59,6 @@ inline constexpr auto kFields<Plan> =
                field<&Plan::seed>("seed", Told::May),
                field<&Plan::reps>("reps", Told::May)};
 
-namespace {
-Result<Plan> plan_within(const std::string& path) {
-    const Json root =
-        TRY(base::parse_json(TRY(read_file(path, kPlanLimit, "the plan")), "the plan"));
-    if (!root.is_object() || !root.contains("schema"))
-        return parse_plan(root);
-    const auto schema = TRY(required<std::string>(root, "schema"));
-    if (schema != kSchema || !root.contains("plan"))
-        return make_error(Code::BadInput,
-                          "schema '{}' has no plan to run (known: {})",
-                          printable(schema),
-                          kSchema);
-    return parse_plan(root["plan"]);
-}
-}  // namespace
-
 Json time_json(uint32_t time_ms) {
     return time_ms == kForever ? Json("forever") : Json(time_ms);
 }
@@ -100,7 +84,19 @@ Result<Plan> parse_plan(const Json& json) {
 }
 
 Result<Plan> read_plan(const std::string& path) {
-    auto plan = plan_within(path);
+    auto plan = [&]() -> Result<Plan> {
+        const Json root =
+            TRY(base::parse_json(TRY(read_file(path, kPlanLimit, "the plan")), "the plan"));
+        if (!root.is_object() || !root.contains("schema"))
+            return parse_plan(root);
+        const auto schema = TRY(required<std::string>(root, "schema"));
+        if (schema != kSchema || !root.contains("plan"))
+            return make_error(Code::BadInput,
+                              "schema '{}' has no plan to run (known: {})",
+                              printable(schema),
+                              kSchema);
+        return parse_plan(root["plan"]);
+    }();
     if (plan)
         return plan;
     return std::move(plan)

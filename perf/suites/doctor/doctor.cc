@@ -144,31 +144,27 @@ Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer) {
             {"checks", base::to_json(diagnoses)}};
 }
 
-namespace {
-Result<> look_around(const LookOptions& look, Document& document) {
-    const Stop& stop = document.around.stop;
-    Scene scene = gather(look, document.around.verbs, stop, "");
-    for (const Point& point : expand(Plan{})) {
-        for (const Side side : {Side::Client, Side::Server})
-            scene.needed_bytes =
-                std::max<uint64_t>(scene.needed_bytes, layout_of(point, side).bytes);
-    }
-    const auto diagnoses = examine(scene);
-    document.say(base::to_text(diagnoses));
-    document.members = to_json(diagnoses, look.peer);
-    if (stop.requested())
-        document.exit = Exit::Interrupted;
-    else if (base::any_failed(diagnoses))
-        document.exit = Exit::Environment;
-    return {};
-}
-}  // namespace
-
 const Suite kDoctor = {
     .name = "doctor",
     .help = "check what this container can see; changes nothing",
     .port = "TCP port of the peer",
-    .run = look_around,
+    .run = [](const LookOptions& look, Document& document) -> Result<> {
+        const Stop& stop = document.around.stop;
+        Scene scene = gather(look, document.around.verbs, stop, "");
+        for (const Point& point : expand(Plan{})) {
+            for (const Side side : {Side::Client, Side::Server})
+                scene.needed_bytes =
+                    std::max<uint64_t>(scene.needed_bytes, layout_of(point, side).bytes);
+        }
+        const auto diagnoses = examine(scene);
+        document.say(base::to_text(diagnoses));
+        document.members = to_json(diagnoses, look.peer);
+        if (stop.requested())
+            document.exit = Exit::Interrupted;
+        else if (base::any_failed(diagnoses))
+            document.exit = Exit::Environment;
+        return {};
+    },
 };
 
 }  // namespace perf

@@ -271,7 +271,7 @@ Result<Outcome> must_be_refused(Arena& arena, std::initializer_list<Aim> aims) {
     return outcome;
 }
 
-// A write and a read with that key, so many bytes behind the begin of the page.
+// A write and a read with that key, which begin so many bytes into the page.
 Result<Outcome> refuse(Arena& arena, uint32_t rkey, uint64_t offset = 0) {
     const uint64_t address = arena.exposure().address + offset;
     return must_be_refused(arena,

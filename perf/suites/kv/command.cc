@@ -247,26 +247,24 @@ Result<> exercise(kv::Exercise& exercise, const Surroundings& around, kv::Findin
     }
     return {};
 }
-
-Result<> measure_kv(const LookOptions& look, const Surroundings& around, kv::Findings& findings) {
-    auto clients = TRY(connect_clients({&look.peer, 1}, look.port, look.side, around));
-    Client& client = clients.front();
-    findings.server = client.server();
-    findings.client_device = client.device().info;
-    findings.server_device = client.server_device();
-    TRY(client.watch_idle());
-    const auto opened = TRY(kv::Exercise::open(client, findings.plan, look.side.timeout)
-                                .context("opening the key-value exercise"));
-    findings.agreed = opened->agreed();
-    TRY(exercise(*opened, around, findings).context("measuring GETs"));
-    return opened->close();
-}
 }  // namespace
 
 Result<> kv_exercise(const LookOptions& look, const kv::Plan& plan, Document& document) {
     kv::Findings findings;
     findings.plan = plan;
-    auto done = measure_kv(look, document.around, findings);
+    auto done = [&]() -> Result<> {
+        auto clients = TRY(connect_clients({&look.peer, 1}, look.port, look.side, document.around));
+        Client& client = clients.front();
+        findings.server = client.server();
+        findings.client_device = client.device().info;
+        findings.server_device = client.server_device();
+        TRY(client.watch_idle());
+        const auto opened = TRY(kv::Exercise::open(client, plan, look.side.timeout)
+                                    .context("opening the key-value exercise"));
+        findings.agreed = opened->agreed();
+        TRY(exercise(*opened, document.around, findings).context("measuring GETs"));
+        return opened->close();
+    }();
     // What was measured before an error is worth having.
     if (!findings.trials.empty())
         document.say(kv::table_of(findings));
