@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "perf/measure/result.h"
 #include "perf/measure/schedule.h"
 #include "perf/report/document.h"
 
