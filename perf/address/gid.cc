@@ -90,7 +90,7 @@ struct Judge {
             return query.link_local_peer
                        ? usable(kLikePeer, row, "link-local of this namespace, as the peer's is")
                        : usable(kLinkLocal, row, "link-local of this namespace: the last resort");
-        // The peer is this very machine, or not known (loop): any address of ours will do.
+        // The peer is on this machine, or is not known (loop): any local address will do.
         if (std::ranges::all_of(query.sources, &Address::is_loopback))
             return usable(kAnyLocal, row, "an address of this namespace, and the peer is here");
         const std::string elsewhere =
