@@ -1,20 +1,20 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # from common.sh
-# KVM, or emulation. Sourced, after common.sh.
+# KVM, or emulation, or emulation whose clock counts instructions. Sourced, after common.sh.
 #
 # A /dev/kvm that opens proves nothing: where the machine is itself a guest of some hypervisors, it opens, and a stock kernel then
 # hangs behind the firmware for ever. So a kernel is booted on it, once for each boot of the machine.
 
 readonly PROBE_SECONDS=${LAB_PROBE_SECONDS:-10}
 
-# choose_accel PROBE...: prints kvm or tcg. PROBE is a command that succeeds where a guest boots on KVM; it runs if $cache
-# has no answer of this boot of the machine. LAB_ACCEL=kvm or tcg decides without it.
+# choose_accel PROBE...: prints kvm, tcg or icount. PROBE is a command that succeeds where a guest boots on KVM; it runs if $cache
+# has no answer of this boot of the machine. LAB_ACCEL decides without it, and nothing else chooses icount.
 choose_accel() {
     local file=$cache/accel boot at='' answer=''
     case ${LAB_ACCEL:-} in
-    kvm | tcg) echo "$LAB_ACCEL" && return ;;
+    kvm | tcg | icount) echo "$LAB_ACCEL" && return ;;
     '') ;;
-    *) die $EXIT_USAGE "LAB_ACCEL is kvm or tcg, not '$LAB_ACCEL'" ;;
+    *) die $EXIT_USAGE "LAB_ACCEL is kvm, tcg or icount, not '$LAB_ACCEL'" ;;
     esac
     boot=$(</proc/sys/kernel/random/boot_id)
     (

@@ -1,6 +1,7 @@
 #!/bin/bash
 # rdma-perf against perftest on the same two devices: tests/bench/duel, held to its goals. For reading; not one of the timed tests.
 #   tests/lab/run --kernel 7.3 --timeout 3600 tests/lab/scenarios/bench-duel.sh [--full] [OPTION of tests/bench/duel...]
+# Where no guest runs on KVM, LAB_ACCEL=icount and --poll event compare instructions, whose intervals are narrow.
 # Over SoftRoCE, bandwidth and latency of a point each, up to 12 pairs. --full: all points, also over Soft-iWARP, up to 60 pairs, and
 # defaults against defaults. What was measured is in the shared folder afterwards, if there is one.
 source "${BASH_SOURCE[0]%/*}/perf-lib.sh"
