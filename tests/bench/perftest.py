@@ -7,7 +7,7 @@ import math
 
 MIB = 1 << 20
 # Options that not every version has. `help` of both sides says whether it can have them.
-OPTIONAL = ("--write_with_imm", "--disable_pcie_relaxed", "--disable_numa")
+OPTIONAL = ("--write_with_imm", "--disable_pcie_relaxed")
 BANDWIDTH = "#bytes #iterations BW peak[MiB/sec] BW average[MiB/sec] MsgRate[Mpps]"
 LATENCY = "#bytes #iterations t_min[usec] t_max[usec] t_typical[usec]"
 
@@ -27,7 +27,7 @@ def program_of(verb, mode):
 def settings_of(point):
     """The options for the settings of a point of a report."""
     bandwidth = point["mode"] == "bw"
-    words = ["-m", point["mtu_bytes"]]
+    words = ["-m", point["mtu_bytes"], *(["-e"] if point["poll"] == "event" else [])]
     if bandwidth:
         # Without -Q perftest asks for a completion of every 100th message, without -l it posts one by one.
         words += ["-t", point["depth"], "-Q", point["signal"]]
@@ -41,7 +41,7 @@ def settings_of(point):
 
 def options_of(point, known):
     """Of OPTIONAL, those that make it work as the point did, if it knows them. What it does not know it does not do either."""
-    wanted = {"--disable_numa"}  # rdma-perf binds no thread; both post by ibv_wr_* where the provider has these
+    wanted = set()  # both stay on the adapter's NUMA node, and post by ibv_wr_* where the provider has these
     if "strict" in (point["ordering"], point["server_ordering"]):
         wanted.add("--disable_pcie_relaxed")
     if point["verb"] == "write" and point["mode"] == "lat":

@@ -56,7 +56,7 @@ def rdma_perf():
         signal.pause()
     mode, size = after("--mode"), int(after("--size"))
     point = {"verb": after("--verb"), "mode": mode, "size_bytes": size, "depth": 64, "batch": 16, "signal": 8, "mtu_bytes": 1024,
-             "inline_bytes": 220, "reads": 16, "ordering": "relaxed", "server_ordering": "strict" if "strict" in behaviour else "relaxed"}
+             "inline_bytes": 220, "reads": 16, "poll": "spin", "ordering": "relaxed", "server_ordering": "strict" if "strict" in behaviour else "relaxed"}
     device = {"device": "rxe0", "port": 1, "gid_index": 3, "gid_type": "RoCE v2"}
     bad = "wrong" in behaviour
     result = {"point": point, "verify": {"data_ok": not bad},
@@ -73,7 +73,7 @@ def serve():
 if me.name == "rdma-perf":
     rdma_perf()
 elif "--help" in words:
-    print("--write_with_imm --disable_pcie_relaxed" + ("" if "old" in behaviour else " --disable_numa"))
+    print("--write_with_imm" + ("" if "old" in behaviour else " --disable_pcie_relaxed"))
     sys.exit(1)
 elif words[-1] != "127.0.0.1":
     if "gone" in behaviour:
@@ -127,7 +127,7 @@ class Harness(unittest.TestCase):
         self.assertEqual(len(cell["pairs"]), 6)
         self.assertAlmostEqual(cell["ratio"], 2, places=3)
         self.assertEqual(cell["verdict"], "faster")
-        settings = "-m 1024 -t 64 -Q 8 -l 16 -I 220 --disable_numa".split()
+        settings = "-m 1024 -t 64 -Q 8 -l 16 -I 220".split()
         self.assertEqual(cell["settings"], settings)
         # A client that came too early is there again.
         first = [call for call in self.calls("ib_write_bw") if call[call.index("-p") + 1] == str(self.port)]
@@ -148,13 +148,14 @@ class Harness(unittest.TestCase):
 
     def test_settings_of_each_verb(self) -> None:
         point = {"verb": "send", "mode": "bw", "depth": 8, "batch": 1, "signal": 1, "mtu_bytes": 4096, "inline_bytes": 0, "reads": 16,
-                 "ordering": "relaxed", "server_ordering": "relaxed"}
+                 "poll": "spin", "ordering": "relaxed", "server_ordering": "relaxed"}
         self.assertEqual(perftest.settings_of(point), "-m 4096 -t 8 -Q 1 -r 512 -I 0".split())
         self.assertEqual(perftest.settings_of(point | {"verb": "read"}), "-m 4096 -t 8 -Q 1 -o 16".split())
+        self.assertEqual(perftest.settings_of(point | {"poll": "event"}), "-m 4096 -e -t 8 -Q 1 -r 512 -I 0".split())
         latency = point | {"verb": "write", "mode": "lat", "server_ordering": "strict"}
         self.assertEqual(perftest.settings_of(latency), "-m 4096 -I 0".split())
         known = set(perftest.OPTIONAL)
-        self.assertEqual(perftest.options_of(point, known), ["--disable_numa"])
+        self.assertEqual(perftest.options_of(point, known), [])
         self.assertEqual(perftest.options_of(latency, known), list(perftest.OPTIONAL))
         self.assertEqual(perftest.options_of(latency, {"--write_with_imm"}), ["--write_with_imm"])
 
