@@ -13,6 +13,7 @@
 #include "hook/modes/near.h"
 #include "hook/rdmactl/doctor/check.h"
 #include "hook/rdmactl/text.h"
+#include "netns/values/peer_memory.h"
 
 namespace hook::ctl {
 
@@ -88,14 +89,12 @@ Findings look_at_gpus(const Topology& all) {
 // add to ib_core, or by dma-buf.
 Result<Finding> look_at_nvidia(Look& look, bool has_dma_buf) {
     netns::Processes& processes = look.site.host.processes;
-    for (const char* path : {"/sys/module/nvidia_peermem",
-                             "/sys/module/nv_peer_mem",
-                             "/sys/kernel/mm/memory_peers/nv_mem"}) {
+    for (const char* path : netns::kNvidiaPeerMemory) {
         if (processes.exists(look.at(path)))
             return Finding{.status = Status::Ok, .why = fmt::format("nvidia: {} is there", path)};
     }
-    const std::string version = TRY(text_of(look, "/proc/driver/nvidia/version"));
-    if (has_dma_buf && version.find("Open Kernel Module") != std::string::npos)
+    const std::string version = TRY(text_of(look, netns::kNvidiaVersion));
+    if (has_dma_buf && version.find(netns::kNvidiaDmaBuf) != std::string::npos)
         return Finding{.status = Status::Ok, .why = "nvidia: dma-buf, by the open kernel modules"};
     return Finding{
         .status = Status::Warning,
@@ -117,7 +116,7 @@ Result<Findings> look_at_peers(Look& look, const Topology& all) {
         if (driver == "nvidia")
             found.push_back(TRY(look_at_nvidia(look, has_dma_buf)));
         else if (driver == "amdgpu" &&
-                 look.site.host.processes.exists(look.at("/sys/kernel/mm/memory_peers/amdkfd")))
+                 look.site.host.processes.exists(look.at(netns::kAmdPeerMemory)))
             found.push_back(
                 {.status = Status::Ok, .why = "amdgpu: peer memory of amdkfd is there"});
         else if (has_dma_buf)
