@@ -116,6 +116,7 @@ inline constexpr auto kFields<DeviceInfo> = std::array{
     field<&DeviceInfo::link_bps>("link_bits_per_s", Told::IfAny),
     field<&DeviceInfo::iwarp>("iwarp", Told::IfAny),
     field<&DeviceInfo::grh>("grh", Told::IfAny),
+    field<&DeviceInfo::near_processors>("near_processors", Told::IfAny),
     beside<&DeviceInfo::identity>()};
 template <>
 inline constexpr auto kFields<Point> =

@@ -65,6 +65,8 @@ struct DeviceInfo {
     uint64_t link_bps = 0;         // of the port; 0: unknown, or a software device, which has none
     Identity identity = {};
     std::string memory = "host";  // of this side's buffers, as --memory says it
+    // Of the adapter's NUMA node, on which the measuring threads stay; 0: they run anywhere.
+    uint32_t near_processors = 0;
 };
 
 // One side's queue pair and memory.

@@ -145,6 +145,43 @@ Result<CpuUse> parse_cpu_use(const Json& json) {
     return use;
 }
 
+// ---- processors ---------------------------------------------------------------------------------
+std::optional<cpu_set_t> parse_processors(std::string_view list) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const std::string_view range : split(list, ',')) {
+        const auto dash = range.find('-');
+        const auto first = number_of(range.substr(0, dash));
+        const auto last =
+            dash == std::string_view::npos ? first : number_of(range.substr(dash + 1));
+        if (!first || !last || *last < *first)
+            return std::nullopt;
+        for (uint64_t each = *first; each <= *last && each < CPU_SETSIZE; ++each)
+            CPU_SET(each, &set);
+    }
+    return set;
+}
+
+std::optional<cpu_set_t> own_processors() {
+    cpu_set_t set;
+    if (::sched_getaffinity(0, sizeof set, &set) != 0)
+        return std::nullopt;
+    return set;
+}
+
+// A set that the kernel refuses, as the cpuset has changed meanwhile, costs only nearness.
+OnProcessors::OnProcessors(const std::optional<cpu_set_t>& processors) {
+    if (!processors)
+        return;
+    before_ = own_processors();
+    (void)::sched_setaffinity(0, sizeof *processors, &*processors);
+}
+
+OnProcessors::~OnProcessors() {
+    if (before_)
+        (void)::sched_setaffinity(0, sizeof *before_, &*before_);
+}
+
 // ---- platform -----------------------------------------------------------------------------------
 std::string cpu_of(std::string_view cpuinfo) {
     if (auto model = value_after(cpuinfo, "model name\t:"))

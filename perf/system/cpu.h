@@ -16,6 +16,8 @@
 #include <string>
 #include <string_view>
 
+#include <sched.h>
+
 #include "perf/base/names.h"
 
 namespace perf {
@@ -78,6 +80,26 @@ void add(CpuUse& sum, const CpuUse& more);
 
 Json to_json(const CpuUse& use);
 Result<CpuUse> parse_cpu_use(const Json& json);  // each value from 0 to 10^9
+
+// ---- processors ---------------------------------------------------------------------------------
+// Of a list such as "0-3,8" (cpuset(7)), those below CPU_SETSIZE; nothing if it is no such list.
+std::optional<cpu_set_t> parse_processors(std::string_view list);
+
+// Those that the calling thread may run on; nothing where they are more than a set holds.
+std::optional<cpu_set_t> own_processors();
+
+// Keeps the calling thread on these processors while it lives (sched_setaffinity(2)). Threads that
+// start meanwhile inherit them and stay there. Without a set it changes nothing.
+class OnProcessors {
+  public:
+    explicit OnProcessors(const std::optional<cpu_set_t>& processors);
+    ~OnProcessors();
+    OnProcessors(const OnProcessors&) = delete;
+    OnProcessors& operator=(const OnProcessors&) = delete;
+
+  private:
+    std::optional<cpu_set_t> before_;
+};
 
 // ---- what a machine's numbers depend on, beside its kernel and adapter --------------------------
 // Empty: the system does not say.

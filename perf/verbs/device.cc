@@ -207,10 +207,9 @@ Result<Device> open_row(Verbs& verbs, const GidRow& row) {
     TRY(outcome_of(verbs.query_port(device.context.get(), row.port, &device.port),
                    fmt::format("query port {} of {}", row.port, row.device)));
     device.pd = TRY(alloc_pd(verbs, device.context.get()));
-    // Vendor ids that the kernel's software drivers report: rxe 0xffffff, siw 0x626d74.
-    const uint32_t vendor = device.attr.vendor_id;
-    device.software = vendor == 0xffffff || vendor == 0x626d74;
-    device.signals_all = vendor == 0x1d0f;  // Amazon
+    device.software = is_software(device.attr);
+    device.signals_all = device.attr.vendor_id == 0x1d0f;  // Amazon
+    device.near = near_processors(row.device);
     device.info = {.device = row.device,
                    .netdev = row.netdev,
                    .port = row.port,
@@ -222,6 +221,7 @@ Result<Device> open_row(Verbs& verbs, const GidRow& row) {
                    .initiator_depth = reads(device.attr.max_qp_init_rd_atom),
                    .responder_depth = reads(device.attr.max_qp_rd_atom)};
     device.info.identity = identity_of(row.device, device.attr);
+    device.info.near_processors = device.near ? static_cast<uint32_t>(CPU_COUNT(&*device.near)) : 0;
     device.info.grh = device.port.link_layer == IBV_LINK_LAYER_INFINIBAND &&
                       (device.port.flags & IBV_QPF_GRH_REQUIRED) != 0;
     // What rxe and siw report as their speed is the netdev's, a guess, or a constant: no limit.
@@ -272,12 +272,27 @@ void place_buffers(Device& device, const Buffers& memory) {
 }
 
 PollPlace poll_place(const Device& device) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
+    const auto set = device.near ? device.near : own_processors();
     // A machine with more processors than the set can hold has enough of them.
-    const bool known = ::sched_getaffinity(0, sizeof set, &set) == 0;
     return {.software = device.software,
-            .processors = known ? static_cast<uint32_t>(CPU_COUNT(&set)) : CPU_SETSIZE};
+            .processors = set ? static_cast<uint32_t>(CPU_COUNT(&*set)) : CPU_SETSIZE};
+}
+
+bool is_software(const ibv_device_attr& attr) {
+    return attr.vendor_id == 0xffffff || attr.vendor_id == 0x626d74;
+}
+
+std::optional<cpu_set_t> near_processors(const std::string& device, const std::string& sysfs) {
+    const std::string file =
+        fmt::format("{}/class/infiniband/{}/device/local_cpulist", sysfs, device);
+    auto near = parse_processors(read_line(file).value_or(""));
+    const auto own = own_processors();
+    if (!near || !own)
+        return std::nullopt;
+    CPU_AND(&*near, &*near, &*own);
+    if (CPU_COUNT(&*near) == 0 || CPU_EQUAL(&*near, &*own))
+        return std::nullopt;
+    return near;
 }
 
 Result<Device> open_cm_device(Verbs& verbs, const CmDevice& found) {

@@ -9,6 +9,7 @@
 
 #include "perf/address/gid.h"
 #include "perf/protocol/message.h"
+#include "perf/system/cpu.h"
 #include "perf/verbs/memory.h"
 #include "perf/verbs/verbs.h"
 
@@ -79,10 +80,11 @@ struct Device {
     ibv_device_attr attr{};
     ibv_port_attr port{};
     DeviceInfo info;
-    bool software = false;     // rxe or siw: our own CPU does the device's work
-    bool signals_all = false;  // EFA: refuses a work request that asks for no completion
-    std::string explanation;   // the table of candidates, for --explain-gid
-    std::string note;          // for the user, in any case: the GID is a guess
+    bool software = false;               // rxe or siw: our own CPU does the device's work
+    bool signals_all = false;            // EFA: refuses a work request that asks for no completion
+    std::optional<cpu_set_t> near = {};  // near_processors()
+    std::string explanation;             // the table of candidates, for --explain-gid
+    std::string note;                    // for the user, in any case: the GID is a guess
 };
 
 // The side has its buffers there.
@@ -90,6 +92,14 @@ void place_buffers(Device& device, const Buffers& memory);
 
 // Where loops of this process wait for the device's completions.
 PollPlace poll_place(const Device& device);
+
+// Software devices report these vendor ids: rxe 0xffffff, siw 0x626d74.
+bool is_software(const ibv_device_attr& attr);
+
+// The processors of the adapter's NUMA node that the calling thread may run on. Nothing where these
+// are all that it may run on, or none, or where sysfs does not say.
+std::optional<cpu_set_t> near_processors(const std::string& device,
+                                         const std::string& sysfs = "/sys");
 
 // What the driver said of the device, and what sysfs says of its slot.
 Identity identity_of(const std::string& device,

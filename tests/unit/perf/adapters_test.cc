@@ -10,7 +10,9 @@
 #include <sys/prctl.h>
 
 #include "perf/command/commands.h"
+#include "perf/engine/team.h"
 #include "perf/measure/client.h"
+#include "perf/system/reading.h"
 #include "perf/verbs/limit.h"
 #include "tests/unit/perf/session_pair.h"
 #include "tests/unit/perf/wire.h"
@@ -347,6 +349,43 @@ TEST(Crew, SleepsNoLongerThanItAsks) {
     ASSERT_TRUE(crew->start());
     crew.reset();
     EXPECT_EQ(slack, 1);
+}
+
+// Threads of this process that may run on one processor alone.
+size_t threads_on_one_processor() {
+    size_t out = 0;
+    for (const std::string& task : read_names("/proc/self/task").value()) {
+        const auto status = read_small("/proc/self/task/" + task + "/status").value_or("");
+        const auto set = parse_processors(value_after(status, "Cpus_allowed_list:").value_or(""));
+        out += set && CPU_COUNT(&*set) == 1 ? 1U : 0U;
+    }
+    return out;
+}
+
+TEST(Team, ItsThreadsStayNearTheAdapter) {
+    const auto before = own_processors();
+    ASSERT_TRUE(before);
+    if (CPU_COUNT(&*before) == 1)
+        GTEST_SKIP() << "this machine has one processor: all threads are on it";
+    FakeVerbs verbs({adapter()});
+    Device device = open_best_device(verbs, {}, {parse_address("127.0.0.1").value()}).value();
+    EXPECT_FALSE(device.near) << "sysfs has no such adapter";
+    device.near.emplace();
+    CPU_ZERO(&*device.near);
+    size_t first = 0;
+    while (!CPU_ISSET(first, &*before))
+        ++first;
+    CPU_SET(first, &*device.near);
+    Point p = point(Verb::Send, Mode::Bandwidth);
+    p.qps = p.threads = 2;
+    auto team = VerbsTeam::create(
+                    device, p, Side::Server, {.device = &device, .poll = {PollMode::Yield}}, {})
+                    .value();
+    ASSERT_TRUE(team->start());
+    EXPECT_EQ(threads_on_one_processor(), 2U);
+    EXPECT_TRUE(CPU_EQUAL(&*own_processors(), &*before)) << "this thread has no part in it";
+    team.reset();
+    EXPECT_EQ(threads_on_one_processor(), 0U);
 }
 
 TEST(OpenLoop, IsPatientWhileNothingIsOwed) {

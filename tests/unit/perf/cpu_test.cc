@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -138,6 +140,54 @@ TEST(CpuSample, NoProcIsNoError) {
     std::ofstream(dir / "stat") << kStat;
     ASSERT_TRUE(sample_cpu(dir.path()));
     EXPECT_EQ(sample_cpu(dir.path())->machine.softirq, 70U);
+}
+
+TEST(Processors, AreParsedFromAList) {
+    const auto listed = [](std::string_view text) {
+        std::vector<int> out;
+        const auto set = parse_processors(text);
+        for (int i = 0; set && i < CPU_SETSIZE; ++i) {
+            if (CPU_ISSET(static_cast<size_t>(i), &*set))
+                out.push_back(i);
+        }
+        return out;
+    };
+    EXPECT_EQ(listed("0-2,8"), (std::vector{0, 1, 2, 8}));
+    EXPECT_EQ(listed("1023-18446744073709551615"), std::vector{1023});
+    for (const char* bad : {"", "-1", "1-", "2-1", "0,", "0-1-2", "all", "0 1"})
+        EXPECT_FALSE(parse_processors(bad)) << bad;
+}
+
+// The first of the processors that this test may run on.
+std::optional<cpu_set_t> first_processor() {
+    const auto own = own_processors();
+    cpu_set_t first;
+    CPU_ZERO(&first);
+    for (size_t i = 0; own && i < CPU_SETSIZE; ++i) {
+        if (CPU_ISSET(i, &*own)) {
+            CPU_SET(i, &first);
+            return first;
+        }
+    }
+    return std::nullopt;
+}
+
+TEST(Processors, AThreadStaysOnThemAndSoDoThoseThatItStarts) {
+    const auto before = own_processors();
+    const auto first = first_processor();
+    ASSERT_TRUE(before && first);
+    int inherited = 0;
+    {
+        const OnProcessors here(first);
+        EXPECT_EQ(CPU_COUNT(&*own_processors()), 1);
+        std::jthread([&] { inherited = CPU_COUNT(&*own_processors()); });
+    }
+    EXPECT_EQ(inherited, 1);
+    EXPECT_TRUE(CPU_EQUAL(&*own_processors(), &*before));
+    {
+        const OnProcessors anywhere(std::nullopt);
+        EXPECT_TRUE(CPU_EQUAL(&*own_processors(), &*before));
+    }
 }
 
 }  // namespace

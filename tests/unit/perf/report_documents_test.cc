@@ -32,6 +32,7 @@ TEST(ReportDocuments, SchemaAndReportHaveTheSameMembers) {
     report.pairs.front().client_device->iwarp = report.pairs.front().client_device->grh = true;
     report.pairs.front().client_device->identity = {
         .part = "p", .board = "b", .firmware = "f", .pcie = "x16", .numa_node = "0"};
+    report.pairs.front().client_device->near_processors = 8;
     report.client.platform = {.cpu = "c", .governor = "g", .rdma_core = "r"};
     report.results.push_back(test::latency_result(1, 40'000));
     report.results.back().point.transport = Transport::Tcp;

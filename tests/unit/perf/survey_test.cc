@@ -68,6 +68,37 @@ TEST(Identity, IsWhatDriverAndSysfsSay) {
     EXPECT_EQ(identity_of("rxe0", attr, sys.path()).board, "") << "sysfs has no such file";
 }
 
+TEST(Near, AreTheProcessorsOfTheNodeThatOthersAreLeftOutFor) {
+    const test::TempDir sys;
+    const std::string folder = sys / "class/infiniband/mlx5_0/device";
+    std::filesystem::create_directories(folder);
+    const auto near_of = [&](const std::string& list) {
+        std::ofstream(folder + "/local_cpulist") << list << '\n';
+        return near_processors("mlx5_0", sys.path());
+    };
+    const auto own = own_processors();
+    ASSERT_TRUE(own);
+    size_t first = 0;
+    while (!CPU_ISSET(first, &*own))
+        ++first;
+    EXPECT_FALSE(near_of("0-1023")) << "all that there are";
+    EXPECT_FALSE(near_of("")) << "not known";
+    cpu_set_t others = *own;
+    CPU_CLR(first, &others);
+    if (CPU_COUNT(&others) != 0) {
+        const auto near = near_of(std::to_string(first));
+        ASSERT_TRUE(near);
+        EXPECT_EQ(CPU_COUNT(&*near), 1);
+        EXPECT_TRUE(CPU_ISSET(first, &*near));
+        Device device;
+        device.near = near;
+        EXPECT_EQ(poll_place(device).processors, 1U);
+        const OnProcessors elsewhere(others);
+        EXPECT_FALSE(near_of(std::to_string(first))) << "none that this thread may run on";
+    }
+    EXPECT_FALSE(near_processors("rxe0", sys.path()));
+}
+
 TEST(Survey, ReadsTheTableAndTheNetdevs) {
     FakeVerbs verbs;
     const FakeSys sys;
