@@ -370,6 +370,14 @@ Findings check_gid_table(const SeenPort& seen) {
              "raise the device's netdev and give it an address: ip link set up, ip address add"}};
 }
 
+Findings check_grh(const SeenPort& seen) {
+    if (seen.port.ethernet || seen.device.iwarp)
+        return skipped(seen.name + " is Ethernet: its packets have their GID in any case");
+    if (seen.port.grh)
+        return ok(seen.name + " demands a GRH in each packet; rdma-perf sends it");
+    return ok(seen.name + " needs no GRH within its subnet");
+}
+
 Findings check_gid(const Scene& scene) {
     const GidRow* row = scene.found.chosen();
     if (row == nullptr && std::ranges::any_of(scene.devices, &DeviceFacts::iwarp))
@@ -402,6 +410,7 @@ constexpr Check kDeviceChecks[] = {
     {"netdev", each_port<check_netdev>},
     {"mtu", each_port<check_mtu>},
     {"gid_table", each_port<check_gid_table>},
+    {"grh", each_port<check_grh>},
     {"gid", check_gid},
     {"attachment", check_attachment},
     {"route", check_route},

@@ -41,7 +41,7 @@ std::vector<Interface> own_interfaces() {
     return out;
 }
 
-DeviceFacts facts_of(Verbs& verbs, const std::string& name) {
+DeviceFacts facts_of(Verbs& verbs, const std::string& name, const std::string& sysfs) {
     DeviceFacts facts;
     facts.name = name;
     auto ports = [&]() -> Result<std::vector<PortFacts>> {
@@ -49,6 +49,8 @@ DeviceFacts facts_of(Verbs& verbs, const std::string& name) {
         facts.iwarp = context->device->transport_type == IBV_TRANSPORT_IWARP;
         ibv_device_attr attr{};
         TRY(outcome_of(verbs.query_device(context.get(), &attr), "query device " + name));
+        facts.software = is_software(attr);
+        facts.identity = identity_of(name, attr, sysfs);
         std::vector<PortFacts> out;
         for (uint8_t number = 1; number <= attr.phys_port_cnt && number != 0; ++number) {
             ibv_port_attr port{};
@@ -58,7 +60,8 @@ DeviceFacts facts_of(Verbs& verbs, const std::string& name) {
                            .active = port.state == IBV_PORT_ACTIVE,
                            .ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET,
                            .state = ::ibv_port_state_str(port.state),
-                           .active_mtu = mtu_bytes(port.active_mtu)});
+                           .active_mtu = mtu_bytes(port.active_mtu),
+                           .grh = (port.flags & IBV_QPF_GRH_REQUIRED) != 0});
         }
         return out;
     }();
@@ -113,7 +116,7 @@ Scene gather(const LookOptions& options, Verbs& verbs, const Stop& stop, const s
     } else {
         std::ranges::sort(*names);
         for (const std::string& name : *names)
-            scene.devices.push_back(facts_of(verbs, name));
+            scene.devices.push_back(facts_of(verbs, name, root + "/sys"));
     }
     if (!options.peer.empty())
         scene.peer = ask_peer(options, stop);
@@ -129,7 +132,7 @@ Scene gather(const LookOptions& options, Verbs& verbs, const Stop& stop, const s
 // ---- the command --------------------------------------------------------------------------------
 std::vector<Diagnosis> examine(const Scene& scene) {
     std::vector<Diagnosis> out;
-    for (const auto checks : {device_checks(), limit_checks()}) {
+    for (const auto checks : {device_checks(), adapter_checks(), limit_checks()}) {
         for (const Check& check : checks) {
             for (Finding& finding : check.look(scene))
                 out.push_back({check.id, std::move(finding)});

@@ -37,6 +37,7 @@ struct PortFacts {
     bool ethernet = true;
     std::string state;        // "PORT_DOWN"
     uint32_t active_mtu = 0;  // bytes
+    bool grh = false;         // InfiniBand: the port demands a GRH in each packet
 };
 
 struct DeviceFacts {
@@ -44,6 +45,8 @@ struct DeviceFacts {
     std::optional<Error> error;  // it cannot be opened
     std::vector<PortFacts> ports;
     bool iwarp = false;
+    bool software = false;
+    Identity identity = {};
 };
 
 struct PeerFacts {
@@ -103,8 +106,9 @@ inline Findings skipped(std::string why) {
 
 // The tables of checks, in the order in which they are to be read: what comes first explains what
 // comes later.
-std::span<const Check> device_checks();  // with ports, what rdma-hook said, and the peer
-std::span<const Check> limit_checks();   // of the process and the machine
+std::span<const Check> device_checks();   // with ports, what rdma-hook said, and the peer
+std::span<const Check> adapter_checks();  // of hardware, and what is around it
+std::span<const Check> limit_checks();    // of the process and the machine
 
 std::vector<Diagnosis> examine(const Scene& scene);
 

@@ -6,6 +6,7 @@
 
 #include "perf/report/report.h"
 #include "perf/suites/doctor/doctor.h"
+#include "perf/system/cpu.h"
 #include "perf/system/reading.h"
 
 namespace perf {
@@ -117,16 +118,10 @@ Findings check_cpu_quota(const Scene& scene) {
 Findings check_cores(const Scene& scene) {
     const std::string status = read_small(scene.root + "/proc/self/status").value_or("");
     const std::string list = value_after(status, "Cpus_allowed_list:").value_or("");
-    uint64_t cores = 0;
-    for (const std::string_view range : split(list, ',')) {
-        const auto dash = range.find('-');
-        const auto first = number_of(range.substr(0, dash));
-        const auto last =
-            dash == std::string_view::npos ? first : number_of(range.substr(dash + 1));
-        if (!first || !last || *last < *first || *last - *first >= 1U << 16U)
-            return skipped("/proc/self/status does not say on which cores this may run");
-        cores += *last - *first + 1;
-    }
+    const auto allowed = parse_processors(list);
+    if (!allowed)
+        return skipped("/proc/self/status does not say on which cores this may run");
+    const int cores = CPU_COUNT(&*allowed);
     const std::string seen = fmt::format("{} {}", cores, cores == 1 ? "core" : "cores");
     if (cores < 2)
         return warning(seen + ": with --poll spin a software device or a local peer would starve",

@@ -25,7 +25,7 @@ class Checks : public testing::Test {
     Checks() : scene_(test::healthy_scene(root_)) { test::choose(scene_); }
 
     [[nodiscard]] Findings look(std::string_view id) const {
-        for (const auto checks : {device_checks(), limit_checks()}) {
+        for (const auto checks : {device_checks(), adapter_checks(), limit_checks()}) {
             for (const Check& check : checks) {
                 if (check.id == id)
                     return check.look(scene_);
@@ -299,6 +299,95 @@ TEST_F(Checks, RouteAndPeer) {
     expect("peer", Status::Skipped, "");
 }
 
+class AdapterChecks : public Checks {
+  protected:
+    AdapterChecks() {
+        scene_.devices.front().name = "mlx5_0";
+        scene_.devices.front().identity = {.part = "15b3:101d",
+                                           .board = "MT_0000000359",
+                                           .firmware = "22.41.1000",
+                                           .numa_node = "1"};
+        scene_.devices.front().software = false;
+        put("device/current_link_speed", "16.0 GT/s PCIe");
+        put("device/current_link_width", "16");
+        put("device/max_link_speed", "16.0 GT/s PCIe");
+        put("device/max_link_width", "16");
+        put("device/local_cpulist", "8-15");
+    }
+
+    void put(const std::string& file, const std::string& text) const {
+        root_.put("sys/class/infiniband/mlx5_0/" + file, text + "\n");
+    }
+
+    void allow(const std::string& processors, const std::string& nodes) const {
+        root_.put("proc/self/status",
+                  "Cpus_allowed_list:\t" + processors + "\nMems_allowed_list:\t" + nodes + "\n");
+    }
+};
+
+TEST_F(AdapterChecks, SoftwareDevicesHaveNothingOfThem) {
+    scene_.devices.front().software = true;
+    for (const std::string_view id : {"adapter", "pcie", "numa", "marks"})
+        expect(id, Status::Skipped, "software devices");
+}
+
+TEST_F(AdapterChecks, TheAdapterIsNamed) {
+    expect("adapter", Status::Ok, "mlx5_0: 15b3:101d, board MT_0000000359, firmware 22.41.1000");
+}
+
+TEST_F(AdapterChecks, ASlotThatRunsBelowItsBest) {
+    expect("pcie", Status::Ok, "16.0 GT/s x16");
+    put("device/current_link_width", "8");
+    expect("pcie", Status::Warning, "PCIe 16.0 GT/s x8, of 16.0 GT/s x16");
+    put("device/current_link_width", "16");
+    put("device/current_link_speed", "8.0 GT/s PCIe");
+    expect("pcie", Status::Warning, "PCIe 8.0 GT/s x16, of");
+    put("device/current_link_speed", "Unknown");
+    expect("pcie", Status::Skipped, "cannot be seen");
+}
+
+TEST_F(AdapterChecks, ProcessorsAndMemoryOfItsNode) {
+    allow("0-8", "0-1");
+    expect("numa", Status::Ok, "mlx5_0 is on NUMA node 1, with 1 of this container's processors");
+    allow("0-7", "0-1");
+    expect("numa", Status::Warning, "has no processor of it");
+    EXPECT_EQ(last("numa").fix, "start it with --cpuset-cpus 8-15 --cpuset-mems 1");
+    allow("0-15", "0");
+    expect("numa", Status::Warning, "has no memory of it");
+    for (const char* bad : {"", "8-", "x", "9-8", "0,,3"}) {
+        put("device/local_cpulist", bad);
+        expect("numa", Status::Skipped, "not known");
+    }
+}
+
+TEST_F(AdapterChecks, TheDriversTrafficClass) {
+    expect("marks", Status::Skipped, "dcb pfc show");
+    put("tc/1/traffic_class", "Global tclass=106");
+    expect("marks", Status::Ok, "Global tclass=106");
+}
+
+TEST_F(AdapterChecks, AnInfiniBandPortThatDemandsAGrh) {
+    expect("grh", Status::Skipped, "Ethernet");
+    scene_.devices.front().ports.front().ethernet = false;
+    expect("grh", Status::Ok, "needs no GRH");
+    scene_.devices.front().ports.front().grh = true;
+    expect("grh", Status::Ok, "demands a GRH");
+}
+
+TEST_F(AdapterChecks, TheWayToAGpusMemory) {
+    expect("peer_memory", Status::Skipped, "no GPU");
+    root_.put("dev/nvidiactl", "");
+    expect("peer_memory", Status::Warning, "neither nvidia_peermem nor the open kernel modules");
+    root_.put("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module 575\n");
+    expect("peer_memory", Status::Ok, "nvidia: dma-buf");
+    root_.put("sys/module/nvidia_peermem/version", "575\n");
+    expect("peer_memory", Status::Ok, "nvidia: /sys/module/nvidia_peermem is there");
+    root_.put("dev/kfd", "");
+    expect("peer_memory", Status::Ok, "amdgpu: dma-buf");
+    root_.put("sys/kernel/mm/memory_peers/amdkfd/version", "1\n");
+    expect("peer_memory", Status::Ok, "amdgpu: peer memory");
+}
+
 // Any file of the root may hold anything, or be anything.
 TEST_F(Checks, HostileFilesAreHarmless) {
     const std::vector<std::string> files = {"sys/class/infiniband_verbs/abi_version",
@@ -330,7 +419,7 @@ TEST_F(Checks, HostileFilesAreHarmless) {
 
 TEST_F(Checks, IdsAreUniqueAndInTheDocument) {
     std::set<std::string_view> ids;
-    for (const auto checks : {device_checks(), limit_checks()}) {
+    for (const auto checks : {device_checks(), adapter_checks(), limit_checks()}) {
         for (const Check& check : checks)
             EXPECT_TRUE(ids.insert(check.id).second) << check.id;
     }

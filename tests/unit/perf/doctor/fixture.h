@@ -56,7 +56,8 @@ inline perf::Scene healthy_scene(const Root& root) {
                                  .active = true,
                                  .ethernet = true,
                                  .state = "PORT_ACTIVE",
-                                 .active_mtu = 1024}}}};
+                                 .active_mtu = 1024}},
+                      .software = true}};
     scene.interfaces = {{.name = "lo", .up = true, .carrier = true, .mtu = 65536},
                         {.name = "rdma0", .up = true, .carrier = true, .mtu = 1500}};
     scene.found.tables.rows = {gid_row(1, "10.9.0.1", perf::GidType::RoceV2, "rdma0")};

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an adapter is, whether its slot and its NUMA node keep traffic from its rate, what marks its
+// packets, and whether it reaches a GPU's memory. Software devices have none of it.
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "netns/values/peer_memory.h"
+#include "perf/suites/doctor/doctor.h"
+#include "perf/system/cpu.h"
+#include "perf/system/reading.h"
+
+namespace perf {
+
+namespace {
+struct Adapter {
+    const Scene& scene;
+    const DeviceFacts& device;
+    std::string name;
+
+    [[nodiscard]] std::string line(const std::string& file) const {
+        const std::string folder = scene.root + "/sys/class/infiniband/" + device.name;
+        return read_line(folder + "/" + file).value_or("");
+    }
+};
+
+template <Finding (*kLook)(const Adapter& adapter)>
+Findings each_adapter(const Scene& scene) {
+    Findings out;
+    for (const DeviceFacts& device : scene.devices) {
+        if (!device.software && !device.error)
+            out.push_back(kLook({scene, device, printable(device.name)}));
+    }
+    return out.empty() ? skipped("no adapter: software devices have none of it") : out;
+}
+
+Finding look_at_part(const Adapter& adapter) {
+    const Identity& it = adapter.device.identity;
+    const std::string board = it.board.empty() ? "" : ", board " + it.board;
+    return {Status::Ok,
+            fmt::format("{}: {}{}, firmware {}", adapter.name, it.part, board, it.firmware),
+            ""};
+}
+
+// Speeds are "16.0 GT/s PCIe"; a virtual function's are "Unknown".
+Finding look_at_pcie(const Adapter& adapter) {
+    const auto rate = [&](const std::string& kind) {
+        return std::pair(
+            std::strtod(adapter.line("device/" + kind + "_link_speed").c_str(), nullptr),
+            number_of(adapter.line("device/" + kind + "_link_width")).value_or(0));
+    };
+    const auto now = rate("current");
+    const auto most = rate("max");
+    const auto text = [](const auto& of) {
+        return fmt::format("{:.1f} GT/s x{}", of.first, of.second);
+    };
+    if (now.first == 0 || now.second == 0)
+        return {Status::Skipped, adapter.name + ": its PCIe link cannot be seen from here", ""};
+    if (now.first < most.first || now.second < most.second)
+        return {Status::Warning,
+                fmt::format("{}: PCIe {}, of {}", adapter.name, text(now), text(most)),
+                "on the host: lspci -vv (LnkSta); see slot, riser and firmware settings"};
+    return {Status::Ok, fmt::format("{}: PCIe {}", adapter.name, text(now)), ""};
+}
+
+Finding look_at_numa(const Adapter& adapter) {
+    const std::string& node = adapter.device.identity.numa_node;
+    const std::string local = adapter.line("device/local_cpulist");
+    const auto status = read_small(adapter.scene.root + "/proc/self/status").value_or("");
+    auto near = parse_processors(local);
+    const auto own = parse_processors(value_after(status, "Cpus_allowed_list:").value_or(""));
+    const auto memory = parse_processors(value_after(status, "Mems_allowed_list:").value_or(""));
+    const auto number = number_of(node);
+    if (!number || !near || !own)
+        return {Status::Skipped, adapter.name + ": its NUMA node is not known", ""};
+    CPU_AND(&*near, &*near, &*own);
+    const std::string where = fmt::format("{} is on NUMA node {}", adapter.name, node);
+    const bool has_memory = !memory || CPU_ISSET(*number, &*memory);
+    if (CPU_COUNT(&*near) != 0 && has_memory)
+        return {Status::Ok,
+                fmt::format("{}, with {} of this container's processors", where, CPU_COUNT(&*near)),
+                ""};
+    return {
+        Status::Warning,
+        fmt::format(
+            "{}, and this container has no {} of it", where, has_memory ? "processor" : "memory"),
+        fmt::format("start it with --cpuset-cpus {} --cpuset-mems {}", local, node)};
+}
+
+Finding look_at_marks(const Adapter& adapter) {
+    const std::string file = "tc/1/traffic_class";
+    const std::string said = adapter.line(file);  // "Global tclass=106"
+    if (!said.empty())
+        return {Status::Ok, fmt::format("{}: {} ({})", adapter.name, said, file), ""};
+    return {Status::Skipped,
+            adapter.name +
+                ": the driver tells no default traffic class; PFC and DSCP trust are "
+                "seen on the host alone: dcb pfc show dev NETDEV, mlnx_qos -i NETDEV",
+            ""};
+}
+
+Findings check_peer_memory(const Scene& scene) {
+    const auto has = [&](std::string_view path) {
+        return ::access((scene.root + std::string(path)).c_str(), F_OK) == 0;
+    };
+    Findings out;
+    if (has("/dev/nvidiactl")) {
+        const auto version = read_small(scene.root + netns::kNvidiaVersion);
+        const auto way = std::ranges::find_if(netns::kNvidiaPeerMemory, has);
+        if (way != std::end(netns::kNvidiaPeerMemory))
+            out = ok(fmt::format("nvidia: {} is there", *way));
+        else if (version && version->find(netns::kNvidiaDmaBuf) != std::string::npos)
+            out = ok("nvidia: dma-buf, by the open kernel modules");
+        else
+            out = warning(
+                "nvidia: neither nvidia_peermem nor the open kernel modules: --memory "
+                "cuda cannot work",
+                "on the host: modprobe nvidia_peermem");
+    }
+    if (has("/dev/kfd"))
+        out.push_back({Status::Ok,
+                       has(netns::kAmdPeerMemory) ? "amdgpu: peer memory of amdkfd is there"
+                                                  : "amdgpu: dma-buf",
+                       ""});
+    return out.empty() ? skipped("no GPU is in this container") : out;
+}
+
+constexpr Check kAdapterChecks[] = {
+    {"adapter", each_adapter<look_at_part>},
+    {"pcie", each_adapter<look_at_pcie>},
+    {"numa", each_adapter<look_at_numa>},
+    {"marks", each_adapter<look_at_marks>},
+    {"peer_memory", check_peer_memory},
+};
+}  // namespace
+
+std::span<const Check> adapter_checks() {
+    return kAdapterChecks;
+}
+
+}  // namespace perf
