@@ -4,6 +4,7 @@
 
 usage: jobs.py ROOT
 """
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,11 +27,18 @@ def files(root):
                 if path.is_file() and path.relative_to(root).parts[0] not in ("build", ".git")]
 
 
-def check(paths, areas, jobs, units, read):
+def unit_tests(texts):
+    """What the names of unit tests begin with, by what CMakeLists.txt of tests/ say."""
+    for text in texts:
+        yield from re.findall(r"\brdma_test\((\w+) LABEL unit\b", text)
+        for names, made in re.findall(r"foreach\(test ([^)]*)\)(.*?)endforeach", text, re.DOTALL):
+            yield from (f"{kind}.{Path(name).name}" for kind in re.findall(r"NAME (\w+)\.\$\{name\}", made) for name in names.split())
+
+
+def check(paths, areas, jobs, units, read, tests=()):
     """Sentences, one for each gap."""
     scenarios = {path.removeprefix(planning.SCENARIOS) for path in paths if path.startswith(planning.SCENARIOS) and path.endswith(".sh")}
     libraries = {name for name in scenarios if name.endswith("-lib.sh") or name == "lib.sh"}
-    short = planning.of_form(jobs, "short")
     for path in paths:
         if not planning.areas_of(path, areas) and not path.startswith(planning.SCENARIOS):
             yield f"{path}: no area of the table has it: a change of it would run nothing"
@@ -38,7 +46,7 @@ def check(paths, areas, jobs, units, read):
         for pattern in patterns:
             if not any(planning.matches(path, pattern) for path in paths):
                 yield f"area {area}: nothing matches '{pattern}'"
-        if not any(area in job.sees for job in short) and not any(area in job.sees for job in jobs):
+        if not any(area in job.sees for job in jobs):
             yield f"area {area}: no job sees it"
     for name in sorted(scenarios - libraries - set().union(*(job.scripts for job in jobs)) - ELSEWHERE):
         yield f"{name}: no job runs this scenario"
@@ -52,6 +60,9 @@ def check(paths, areas, jobs, units, read):
     for name, sees in units.items():
         for area in set(sees.split()) - set(areas):
             yield f"unit tests {name}: there is no area {area}"
+    for test in tests:
+        if not any(re.fullmatch(name, test) for name in units):
+            yield f"unit test {test}: the table has no row for it"
     fuzzed = {word for job in jobs if job.kind == "fuzz" for word in job.run[1:]}
     for target in sorted({Path(path).stem.removesuffix("_fuzz") for path in paths if path.endswith("_fuzz.cc")} ^ fuzzed):
         yield f"fuzz target {target}: it is in tests/fuzz or in the table, and not in the other"
@@ -75,7 +86,9 @@ ELSEWHERE = {"power-loss.sh", "bench-attach.sh", "bench-crowd.sh", "bench-duel.s
 
 def main():
     root = Path(sys.argv[1])
-    problems = list(check(files(root), table.AREAS, table.JOBS, table.UNITS, planning.read_scenario))
+    paths = files(root)
+    tests = list(unit_tests((root / path).read_text(encoding="utf-8") for path in paths if path.startswith("tests/") and path.endswith("CMakeLists.txt")))
+    problems = list(check(paths, table.AREAS, table.JOBS, table.UNITS, planning.read_scenario, tests))
     print("\n".join(problems) if problems else f"jobs: {len(table.JOBS)} jobs, {len(table.AREAS)} areas")
     sys.exit(bool(problems))
 

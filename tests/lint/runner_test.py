@@ -298,8 +298,13 @@ class Table(unittest.TestCase):
     AREAS = {"core": ["hook/"]}
     GOOD = [job("a", sees="core", run=("a.sh",))]
 
-    def problems(self, paths=(), areas=None, jobs=None, units=None):
-        return list(lint.check([*self.PATHS, *paths], areas or self.AREAS, self.GOOD if jobs is None else jobs, units or {}, lambda _: ""))
+    def problems(self, paths=(), areas=None, jobs=None, units=None, tests=()):
+        return list(lint.check([*self.PATHS, *paths], areas or self.AREAS, self.GOOD if jobs is None else jobs, units or {}, lambda _: "", tests))
+
+    def test_unit_tests_are_found_in_what_cmake_reads(self):
+        text = "rdma_test(a_test LABEL unit X)\nrdma_test(b_test LABEL contract)\nforeach(test r/c d)\n add_test(NAME python.${name} X)\nendforeach()\n"
+        self.assertEqual(list(lint.unit_tests([text])), ["a_test", "python.c", "python.d"])
+        self.assertEqual(self.problems(units={r"python\.(c|d)": "core", "a_test": "core"}, tests=lint.unit_tests([text])), [])
 
     def test_the_lint_of_the_table_fails_when_it_must(self):
         self.assertEqual(self.problems(), [])
@@ -310,7 +315,7 @@ class Table(unittest.TestCase):
                            ({"jobs": [*self.GOOD, job("b", sees="y")]}, "no area y"), ({"units": {"t": "z"}}, "no area z"),
                            ({"jobs": [*self.GOOD, job("b", after=("c",))]}, "which is no job"),
                            ({"jobs": [*self.GOOD, job("b", 99999, form="full", run=("a.sh",))]}, "cut its jobs"),
-                           ({"paths": ["hook/x_fuzz.cc"]}, "fuzz target x")):
+                           ({"paths": ["hook/x_fuzz.cc"]}, "fuzz target x"), ({"units": {"a": "core"}, "tests": ["ab"]}, "no row for it")):
             self.assertTrue(any(text in each for each in self.problems(**more)), text)
 
 

@@ -4,7 +4,7 @@
 Seconds are those of an emulated guest on two processors of its own; a machine's own earlier times go before them. A guest keeps two
 processors busy for two thirds of its time. Another one beside it, with the same right to them, takes the rest and a fourth more: a
 processor of a guest that waits for another that stands still turns in a loop. So the others run at the idle policy (spare time).
-tests/lint/jobs.py holds the table against the tree: each file has an area, each area a job in the short form, each scenario a job.
+tests/lint/jobs.py holds the table against the tree: each file has an area, each area, scenario and unit test a job.
 """
 from plan import Job
 
@@ -82,17 +82,18 @@ PERF = "RDMA_PERF=/usr/bin/rdma-perf|"
 EVERYTHING = " ".join(AREAS)
 FUZZED = ("annotations container_record container_spec container_state control_frame eswitch_baseline hook_config journal",
           "json_document neighbour netlink_reply ovsdb_reply plan_file plan_words report_file")
-# The test programs, and what each can see.
+# What each unit test can see: a pattern of names that ctest has in front of the dot, or of the whole name.
 UNITS = {
     "base_test": "build core units confine",
     "netns_test": f"build core units runtime {MODES} running confine",
     "oci_test": "build core units",
-    "hook_test": f"build core units {MODES} running doctor runtime confine",
+    "hook_(request_|documents_)?test": f"build core units documents {MODES} running doctor runtime confine",
     "runtime_test": f"build core units runtime {MODES} running",
     "perf_test": "build core units perf report confine",
     "fuzz_(request_)?seeds_test": f"build core units fuzz {MODES} perf runtime",
-    "report": "build report perf units",
-    "acceptance|archive|runs|import": "build examples units",
+    r"python\.report": "build report perf units",
+    r"python\.(evaluation|spool|acceptance|archive|runs|import)": "build examples units",
+    r"python\.(duel|cycles)": "build bench report units",
     "lint": EVERYTHING,
 }
 JOBS = [
