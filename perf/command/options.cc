@@ -251,7 +251,7 @@ void add_measure_options(CLI::App& app, Words& words, MeasureOptions& measure) {
     app.add_option("--jsonl", measure.jsonl, "file for JSON, a line for each result; - for stdout");
     app.add_option("--expect",
                    words.expect,
-                   "exit with 4 unless all results meet this, e.g. 'bw>=900MiB/s,p99<=60us'");
+                   "exit with 4 unless all results meet this, e.g. 'bw>=90Gb/s,p99<=60us'");
     add_side_options(app, words, measure.explain_gid);
 }
 

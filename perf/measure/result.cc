@@ -189,30 +189,46 @@ std::optional<double> cost_of(const PointResult& result) {
            (static_cast<double>(usage.payload_bytes) / 1e9);
 }
 
+std::string human_cost(double core_s_per_gb) {
+    return fmt::format("{:.2f} core s/GB", core_s_per_gb);
+}
+
 constexpr Metric kMetrics[] = {
-    {"bandwidth", "bandwidth_bytes_per_s", Better::Higher, true, bandwidth_of},
-    {"bandwidth", "rate_messages_per_s", Better::Higher, false, rate_of},
-    {"cpu", "core_s_per_gb", Better::Lower, false, cost_of},
-    {"latency", "p50_ns", Better::Lower, true, latency_of<&LatencySummary::p50_ns>},
-    {"latency", "p99_ns", Better::Lower, true, latency_of<&LatencySummary::p99_ns>},
+    {"bandwidth", "bandwidth_bytes_per_s", Better::Higher, true, bandwidth_of, human_bandwidth},
+    {"bandwidth", "rate_messages_per_s", Better::Higher, false, rate_of, human_rate},
+    {"cpu", "core_s_per_gb", Better::Lower, false, cost_of, human_cost},
+    {"latency", "p50_ns", Better::Lower, true, latency_of<&LatencySummary::p50_ns>, human_time},
+    {"latency", "p99_ns", Better::Lower, true, latency_of<&LatencySummary::p99_ns>, human_time},
 };
+
+// Two decimals, and of a number below 1 up to six, so that three digits say something.
+std::string short_number(double value) {
+    int decimals = 2;
+    for (double left = value; left < 1 && decimals < 6; ++decimals)
+        left *= 10;
+    return fmt::format("{:.{}f}", value, decimals);
+}
 }  // namespace
 
 std::span<const Metric> all_metrics() {
     return kMetrics;
 }
 
+std::string human_bandwidth(double bytes_per_s) {
+    return short_number(bytes_per_s * 8 / 1e9) + " Gb/s";
+}
+
+std::string human_rate(double messages_per_s) {
+    return short_number(messages_per_s / 1e6) + " Mpps";
+}
+
+std::string human_time(double ns) {
+    return fmt::format("{:.2f} us", ns / 1000);
+}
+
 std::string human_value(const Metric& metric, double value) {
     // Values of foreign files may be anything; beyond what a link can do digits are of no use.
-    if (value >= 1e15)
-        return fmt::format("{:.3g}", value);
-    if (metric.name.ends_with("_bytes_per_s"))
-        return fmt::format("{:.1f} MiB/s", value / (1024.0 * 1024.0));
-    if (metric.name.ends_with("_messages_per_s"))
-        return fmt::format("{:.2f} kmsg/s", value / 1000);
-    if (metric.name == "core_s_per_gb")
-        return fmt::format("{:.2f} core s/GB", value);
-    return fmt::format("{:.2f} us", value / 1000);
+    return value >= 1e15 ? fmt::format("{:.3g}", value) : metric.text(value);
 }
 
 }  // namespace perf

@@ -163,6 +163,7 @@ struct Metric {
     // of how threads wait as of the payload.
     bool compared;
     std::optional<double> (*value)(const PointResult& result);
+    std::string (*text)(double value);  // human_value() is for numbers of foreign files, too
 };
 
 std::span<const Metric> all_metrics();
@@ -178,7 +179,10 @@ std::optional<double> latency_of(const PointResult& result) {
     return static_cast<double>((*result.latency).*kMember);
 }
 
-// "966.4 MiB/s", "15.46 kmsg/s", "4.20 us".
+// "98.12 Gb/s", "0.00505 Mpps" (millions of messages a second), "4.20 us".
+std::string human_bandwidth(double bytes_per_s);
+std::string human_rate(double messages_per_s);
+std::string human_time(double ns);
 std::string human_value(const Metric& metric, double value);
 
 }  // namespace perf

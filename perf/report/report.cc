@@ -14,8 +14,6 @@
 namespace perf {
 
 namespace {
-constexpr double kMiB = 1024.0 * 1024.0;
-
 std::string device_text(const std::optional<DeviceInfo>& device) {
     if (!device)
         return "without a device";
@@ -116,8 +114,7 @@ std::string fold(std::string row) {
 std::string rate_text(const Bandwidth& bandwidth, uint32_t size) {
     constexpr double kFar = 0.8;
     const double rate = messages_per_second(bandwidth);
-    std::string text =
-        fmt::format("{:>7.1f} MiB/s {:>8.2f} kmsg/s", rate * size / kMiB, rate / 1000);
+    std::string text = fmt::format("{:>13} {:>13}", human_bandwidth(rate * size), human_rate(rate));
     // The slowest slice, where it is far from the mean.
     if (const auto& slices = bandwidth.slices; slices && slices->least < kFar * slices->mean)
         text +=
@@ -126,10 +123,12 @@ std::string rate_text(const Bandwidth& bandwidth, uint32_t size) {
 }
 
 std::string latency_text(const LatencySummary& l) {
-    const auto us = [](uint64_t ns, bool carried = true) {
+    const auto us = [](auto ns, bool carried = true) {
         return carried ? fmt::format("{:.2f}", static_cast<double>(ns) / 1000) : "-";
     };
-    return fmt::format("p50 {}  p90 {}  p99 {}  p99.9 {}  p99.99 {}  max {} us",
+    return fmt::format("min {}  avg {}  p50 {}  p90 {}  p99 {}  p99.9 {}  p99.99 {}  max {} us",
+                       us(l.min_ns),
+                       us(l.mean_ns),
                        us(l.p50_ns),
                        us(l.p90_ns),
                        us(l.p99_ns),
@@ -144,10 +143,11 @@ std::string result_text(const Measured& measured, const Point& point) {
                        : measured.latency ? latency_text(*measured.latency)
                                           : "not measured";
     if (measured.load)
-        text += fmt::format("  beside {} {} {:.1f} MiB/s",
+        text += fmt::format("  beside {} {} {}",
                             name_of(point.load->verb),
                             human_size(point.load->size),
-                            messages_per_second(*measured.load) * point.load->size / kMiB);
+                            human_bandwidth(messages_per_second(*measured.load) *
+                                            point.load->size));
     return text;
 }
 

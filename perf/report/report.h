@@ -91,10 +91,10 @@ std::optional<double> ratio_to_tcp(const SummaryRow& row, const std::vector<Summ
 std::string tcp_table(const std::vector<SummaryRow>& rows);
 
 // ---- expectations: what a script demands of what was measured -----------------------------------
-//     bw>=900MiB/s,p99<=60us        all of them, of each point that has the metric
+//     bw>=90Gb/s,p99<=60us        all of them, of each point that has the metric
 //
-// Metrics: bw, rate (bandwidth); p50, p90, p99, p99.9, max (latency). Units: B/s, KiB/s, MiB/s,
-// GiB/s, Mbit/s, Gbit/s; msg/s, kmsg/s, Mmsg/s; ns, us, ms, s. With repetitions the median counts.
+// Metrics: bw, rate (bandwidth); min, avg, p50, p90, p99, p99.9, max (latency). Their units are in
+// summary.cc. With repetitions the median counts.
 struct ExpectedMetric;
 
 struct Expectation {

@@ -135,7 +135,7 @@ struct ExpectedMetric {
 
     std::string_view name;
     std::span<const Unit> units;
-    Unit shown;  // in what is printed
+    std::string (*text)(double value);
     std::optional<double> (*value)(const PointResult& result);
 };
 
@@ -143,13 +143,14 @@ namespace {
 using Unit = ExpectedMetric::Unit;
 
 constexpr double kKi = 1024;
-constexpr Unit kBandwidthUnits[] = {{"B/s", 1},
+constexpr Unit kBandwidthUnits[] = {{"Gb/s", 1e9 / 8},
+                                    {"Gbit/s", 1e9 / 8},
+                                    {"Mbit/s", 1e6 / 8},
+                                    {"B/s", 1},
                                     {"KiB/s", kKi},
                                     {"MiB/s", kKi* kKi},
-                                    {"GiB/s", kKi* kKi* kKi},
-                                    {"Mbit/s", 1e6 / 8},
-                                    {"Gbit/s", 1e9 / 8}};
-constexpr Unit kRateUnits[] = {{"msg/s", 1}, {"kmsg/s", 1e3}, {"Mmsg/s", 1e6}};
+                                    {"GiB/s", kKi* kKi* kKi}};
+constexpr Unit kRateUnits[] = {{"Mpps", 1e6}, {"Mmsg/s", 1e6}, {"kmsg/s", 1e3}, {"msg/s", 1}};
 constexpr Unit kTimeUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
 
 std::optional<double> latency_p999(const PointResult& result) {
@@ -159,13 +160,15 @@ std::optional<double> latency_p999(const PointResult& result) {
 }
 
 constexpr ExpectedMetric kExpectedMetrics[] = {
-    {"bw", kBandwidthUnits, kBandwidthUnits[2], bandwidth_of},
-    {"rate", kRateUnits, kRateUnits[1], rate_of},
-    {"p50", kTimeUnits, kTimeUnits[1], latency_of<&LatencySummary::p50_ns>},
-    {"p90", kTimeUnits, kTimeUnits[1], latency_of<&LatencySummary::p90_ns>},
-    {"p99", kTimeUnits, kTimeUnits[1], latency_of<&LatencySummary::p99_ns>},
-    {"p99.9", kTimeUnits, kTimeUnits[1], latency_p999},
-    {"max", kTimeUnits, kTimeUnits[1], latency_of<&LatencySummary::max_ns>},
+    {"bw", kBandwidthUnits, human_bandwidth, bandwidth_of},
+    {"rate", kRateUnits, human_rate, rate_of},
+    {"min", kTimeUnits, human_time, latency_of<&LatencySummary::min_ns>},
+    {"avg", kTimeUnits, human_time, latency_of<&LatencySummary::mean_ns>},
+    {"p50", kTimeUnits, human_time, latency_of<&LatencySummary::p50_ns>},
+    {"p90", kTimeUnits, human_time, latency_of<&LatencySummary::p90_ns>},
+    {"p99", kTimeUnits, human_time, latency_of<&LatencySummary::p99_ns>},
+    {"p99.9", kTimeUnits, human_time, latency_p999},
+    {"max", kTimeUnits, human_time, latency_of<&LatencySummary::max_ns>},
 };
 
 template <class Rows>
@@ -178,7 +181,7 @@ std::string names_of(const Rows& rows) {
 
 Error not_known(std::string_view text, const std::string& why) {
     return make_error(Code::Usage, "--expect '{}': {}", printable(text), why)
-        .advise("write it as in: --expect 'bw>=900MiB/s,p99<=60us'");
+        .advise("write it as in: --expect 'bw>=90Gb/s,p99<=60us'");
 }
 
 Result<Expectation> parse_one(std::string_view text) {
@@ -230,11 +233,10 @@ std::vector<std::string> unmet(const std::vector<Expectation>& expectations,
             asked = true;
             const double value = median(std::move(sample));
             if (expected.at_least ? value < expected.limit : value > expected.limit)
-                lines.push_back(fmt::format("expected {}, but {} has {:.2f} {}",
+                lines.push_back(fmt::format("expected {}, but {} has {}",
                                             expected.text,
                                             describe(repetitions.front()->point),
-                                            value / expected.metric->shown.factor,
-                                            expected.metric->shown.name));
+                                            expected.metric->text(value)));
         }
         if (!asked)
             lines.push_back(

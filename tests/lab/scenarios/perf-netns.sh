@@ -161,7 +161,7 @@ wait $client
 report "$(($? != 130))" "interrupted: exit 130" "$work/out"
 peer_run --verb write --mode bw --size 4K --time forever --interval 0.5 --json "$work/report.json" >"$work/out" 2>&1 &
 client=$!
-wait_for 30 grep -q "write bw 4096 B  .*kmsg/s" "$work/out"
+wait_for 30 grep -q "write bw 4096 B  .*Mpps" "$work/out"
 kill -INT $client
 wait $client
 [[ $? == 130 ]] && jq -e '(.errors | length) == 1 and (.results | length) == 1 and (.results[0] |

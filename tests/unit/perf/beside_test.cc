@@ -136,7 +136,7 @@ TEST(Beside, TheRateIsBesideTheLatency) {
     const base::Json json = to_json(result);
     EXPECT_EQ(json["point"]["with"], "write:65536");
     EXPECT_EQ(json["load"]["bandwidth_bytes_per_s"], 1600.0 * 65536);
-    EXPECT_THAT(table_row(result), HasSubstr("beside write 64 KiB 100.0 MiB/s"));
+    EXPECT_THAT(table_row(result), HasSubstr("beside write 64 KiB 0.839 Gb/s"));
 }
 
 }  // namespace

@@ -29,19 +29,31 @@ TEST(Expect, HoldsAtItsLimit) {
                              "bw>=3.90625MiB/s",
                              "bw>=32.768Mbit/s",
                              "bw<=0.032768Gbit/s",
+                             "bw>=0.032768Gb/s",
                              "rate>=1kmsg/s,rate<=1000msg/s",
+                             "rate>=0.001Mpps,rate<=0.001Mmsg/s",
+                             "min>=2us,min<=2us,avg>=4us,avg<=4us",
                              "p50<=4us",
                              "p50>=4000ns,p99<=0.012ms",
                              "max<=1s,p90<=8us,p99.9<=16us"})
         EXPECT_THAT(lines(text, results), IsEmpty()) << text;
-    for (const char* text :
-         {"bw>=4096001B/s", "bw<=3.9MiB/s", "rate>=1.001kmsg/s", "p50<=3.9us", "p99>=13us"})
+    for (const char* text : {"bw>=4096001B/s",
+                             "bw<=3.9MiB/s",
+                             "rate>=1.001kmsg/s",
+                             "rate>=0.0011Mpps",
+                             "min<=1.9us",
+                             "avg>=4.1us",
+                             "p50<=3.9us",
+                             "p99>=13us"})
         EXPECT_EQ(lines(text, results).size(), 1U) << text;
 }
 
 TEST(Expect, SaysWhichPointHasWhat) {
     EXPECT_THAT(lines("p50<=1us", {latency_result(1, 4000)}),
                 ElementsAre("expected p50<=1us, but send lat 64 B has 4.00 us"));
+    EXPECT_THAT(lines("bw>=1Gb/s,rate>=1Mpps", {bandwidth_result(1, 1024)}),
+                ElementsAre("expected bw>=1Gb/s, but write bw 4096 B has 0.0336 Gb/s",
+                            "expected rate>=1Mpps, but write bw 4096 B has 0.00102 Mpps"));
 }
 
 TEST(Expect, GoesByTheMedianOfRepetitions) {

@@ -211,11 +211,11 @@ TEST(Interval, IsALineWhileThePointRuns) {
     Interim interim{.begin_ns = 1'000'000'000, .end_ns = 2'004'000'000};
     interim.bandwidth = Bandwidth{.messages = 1024, .elapsed_ns = 1'000'000'000};
     EXPECT_THAT(interim_row(test::bandwidth_result(1, 1).point, interim),
-                HasSubstr("  write bw 4096 B  1.0 to 2.0 s      4.0 MiB/s     1.02 kmsg/s\n"));
+                HasSubstr("  write bw 4096 B  1.0 to 2.0 s    0.0336 Gb/s  0.00102 Mpps\n"));
     interim.bandwidth.reset();
     interim.latency = test::latency_result(1, 4000).latency;
     EXPECT_THAT(interim_row(test::latency_result(1, 1).point, interim),
-                HasSubstr("  send lat 64 B  1.0 to 2.0 s  p50 4.00"));
+                HasSubstr("  send lat 64 B  1.0 to 2.0 s  min 2.00  avg 4.00  p50 4.00"));
     PointResult result = test::bandwidth_result(1, 1000);
     EXPECT_THAT(table_row(result), testing::Not(HasSubstr("interrupted")));
     result.complete = false;

@@ -84,6 +84,15 @@ TEST(Summary, CostIsOfBothMachinesForWhatWasMoved) {
     EXPECT_EQ(human_value(*rows[2].metric, 0.375), "0.38 core s/GB");
 }
 
+TEST(Summary, NumbersKeepDigitsThatSaySomething) {
+    EXPECT_EQ(human_bandwidth(12.265e9), "98.12 Gb/s");
+    EXPECT_EQ(human_bandwidth(52.5e6), "0.420 Gb/s");
+    EXPECT_EQ(human_rate(123'456'789), "123.46 Mpps");
+    EXPECT_EQ(human_rate(344), "0.000344 Mpps");
+    EXPECT_EQ(human_rate(0), "0.000000 Mpps");
+    EXPECT_EQ(human_time(1234), "1.23 us");
+}
+
 TEST(Schedule, LimitsAreNamed) {
     const auto refused = [](uint32_t reps, size_t points) {
         Plan plan;
@@ -127,9 +136,9 @@ TEST(Quantiles, AreOnlyShownWhereTheSamplesCarryThem) {
     EXPECT_TRUE(some["p99_99_ns"].is_null());
     EXPECT_EQ(to_json(test::latency_result(1, 1000, 10'000))["latency"]["p99_99_ns"], 5000);
     EXPECT_THAT(table_row(test::latency_result(1, 1000, 999)),
-                HasSubstr("p99.9 -\n      p99.99 -  max"));
+                HasSubstr("avg 1.00  p50 1.00  p90 2.00\n      p99 3.00  p99.9 -  p99.99 -  max"));
     EXPECT_THAT(table_row(test::latency_result(1, 1000)),
-                HasSubstr("p99.9 4.00\n      p99.99 5.00  max"));
+                HasSubstr("p90 2.00\n      p99 3.00  p99.9 4.00  p99.99 5.00  max 6.00 us"));
 }
 
 TEST(Csv, QuotesWhatSeparates) {
@@ -261,7 +270,7 @@ TEST_F(OutputFiles, AnInterruptLeavesAllThatIsComplete) {
     measure_.plan.interval_ms = kMinIntervalMs;
     std::jthread interrupter([this](const std::stop_token& over) {
         // An interval that brought something is a line of the table.
-        const std::string rate = R"( s  .*[1-9]\.[0-9]+ kmsg/s)";
+        const std::string rate = R"( s  .*[1-9][0-9.]* Mpps)";
         while (test::find_match(text_of("out"), rate).empty() && !over.stop_requested())
             std::this_thread::yield();
         stop_.interrupt();
