@@ -358,7 +358,8 @@ constexpr char kFooter[] =
     "  rdma-perf run 10.9.0.1                here: checks the data, and measures\n"
     "  rdma-perf doctor --peer 10.9.0.1      what keeps the two apart\n"
     "  rdma-perf loop                        both ends in this process\n"
-    "See rdma-perf(1), and rdma-perf COMMAND --help.";
+    "See rdma-perf(1), and rdma-perf COMMAND --help.\n"
+    "Coming from perftest: /usr/share/doc/rdma-perf/from-perftest.md";
 constexpr char kRunFooter[] =
     "Examples:\n"
     "  rdma-perf run 10.9.0.1 --verb write --mode bw --time 2s --json report.json\n"
