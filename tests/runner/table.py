@@ -94,6 +94,7 @@ UNITS = {
     r"python\.report": "build report perf units",
     r"python\.(evaluation|spool|acceptance|archive|runs|import)": "build examples units",
     r"python\.(duel|cycles)": "build bench report units",
+    r"python\.flags": "build bench documents units",
     "lint": EVERYTHING,
 }
 JOBS = [

@@ -1,6 +1,6 @@
 #!/bin/bash
-# tests/bench/duel with the real perftest, over rxe: one point, and what is left behind. Kernel 7.2 or later. --full: one point more, and with
-# the defaults of each. bench-duel.sh is the long form.
+# The real perftest: each of its options is in the page for its users, and tests/bench/duel over rxe: one point, and what is left behind.
+# Kernel 7.2 or later. --full: one point more, and with the defaults of each. bench-duel.sh is the long form.
 #   tests/lab/run --no-install --kernel 7.3 --share BUILD/perf tests/lab/scenarios/perf-perftest.sh
 source "${BASH_SOURCE[0]%/*}/perf-lib.sh"
 
@@ -14,6 +14,8 @@ none_left() { ! pgrep '^(ib_|rdma-perf)' >/dev/null; }
 modprobe -a rdma_rxe ib_uverbs macvlan || exit 1
 make_side a
 make_side b
+
+expect 0 "from-perftest.md has each of its options" "$(realpath "${BASH_SOURCE[0]%/*}/../../bench/flags")"
 
 expect 0 "latency of write" one --verb write --mode lat --size 64 --iterations 200 --pairs 6
 sed 's/^/# /' "$work/out"
