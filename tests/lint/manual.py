@@ -5,8 +5,9 @@
 usage: manual.py ROOT rdmactl=PROGRAM rdma-perf=PROGRAM rdma-perf-report=PROGRAM rdma-hook=PROGRAM
 
 Of each command that --help lists, the page must have a subsection with all of its options and no others, and each option
-must be described; bash completion must offer the same words. Exit statuses are those of docs/reference/exit-codes.md.
-rdma-hook has no --help: its page must have the words of its usage line. A program may be left out.
+must be described; bash completion must offer the same words. A page that gives defaults must give those of --help. Exit statuses are those of docs/reference/exit-codes.md.
+rdma-hook has no --help: its page must have the words of its usage line. The options that the page for perftest's users gives as rdma-perf's
+must be in its --help. A program may be left out.
 """
 import re
 import subprocess
@@ -21,16 +22,17 @@ FLAG = re.compile(r"\bFl -([a-z][a-z-]*)")
 STATUS = re.compile(r"^\| (?:`\w+` \| )?(\d+) \|", re.MULTILINE)
 PAGES = {"rdmactl": "rdmactl.8", "rdma-perf": "rdma-perf.1", "rdma-perf-report": "rdma-perf-report.1", "rdma-hook": "rdma-hook.8"}
 STATUSES = "docs/reference/exit-codes.md"
+FROM_PERFTEST = "docs/rdma-perf/from-perftest.md"
 SECTIONS = {"rdma-perf": "## rdma-perf\n", "rdma-hook": "## rdma-hook, rdma-runtime and rdmactl\n"}
 COMPLETE = """source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
 $(complete -p "$1" | sed 's/.*-F \\([^ ]*\\) .*/\\1/'); printf '%s\\n' "${COMPREPLY[@]}" """
 
 
 def helps(program, words=()):
-    """(words of a command, its options, its commands), of it and of all below."""
+    """(words of a command, its options, its commands, its help), of it and of all below."""
     text = subprocess.run([program, *words, "--help"], capture_output=True, text=True, check=True).stdout
     commands = [name for title, block in BLOCK.findall(text) if title.lower() not in NO_COMMANDS for name in NAME.findall(block)]
-    yield words, set(OPTION.findall(text)), commands
+    yield words, set(OPTION.findall(text)), commands, text
     for command in commands:
         yield from helps(program, (*words, command))
 
@@ -55,6 +57,34 @@ def described(text):
     return flags("\n".join(line for line in text.splitlines() if line.startswith(".It ")))
 
 
+def defaults(text):
+    """(option, its default) of those of a help that have one, behind "=" or behind the word."""
+    for block in re.split(r"^  (?=-)", text, flags=re.MULTILINE)[1:]:
+        block = " ".join(block.partition("\n\n")[0].split())
+        found = re.match(r"(?:-\w,)?(--[a-z][a-z-]*)(?: [A-Z]+=(\S+))?", block)
+        said = re.search(r"\bdefault:? ([^);]+)", block)
+        if found and (found[2] or said):
+            yield found[1], found[2] or said[1]
+
+
+def without_default(page, help_text):
+    """(option, its default) of those of a help for which the page has no such default."""
+    given = {}
+    for item in re.split(r"^\.It ", page, flags=re.MULTILINE)[1:]:
+        text = re.split(r"^\.(?:El|S[sh])", item, flags=re.MULTILINE)[0].partition("\nDefault:")[2]
+        given |= dict.fromkeys(flags(item.partition("\n")[0]), " ".join(text.split()))
+    for option, value in defaults(help_text):
+        if not re.search(rf"(?<!\S){re.escape(value)}(?=[.;,]?(?:\s|$))", given.get(option, "")):
+            yield option, value
+
+
+def foreign_options(page, known):
+    """Of the options that the rows of the page's tables with three columns have behind the first one, those that are not known."""
+    for cells in (line.split("|") for line in page.splitlines() if line.startswith("| `")):
+        if len(cells) == 5:
+            yield from (option for option in re.findall(r"(?<=[` ])--[a-z][a-z-]*", "|".join(cells[2:])) if option not in known)
+
+
 def completions(script, words):
     done = subprocess.run(["bash", "-c", COMPLETE, "bash", script, *words], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
@@ -73,12 +103,14 @@ def check_commands(root, name, program):
     subsections, rest = sections(page)
     documented, everywhere = described(page), set()
     titles = set()
-    for words, options, commands in helps(program):
+    for words, options, commands, text in helps(program):
         if not words:  # its options are taken by every command
             common = options - {"--version"}
             yield from differ(f"{PAGES[name]}: options", options, described(rest) & options)
         own = options - {"--help"}
         everywhere |= options
+        for option, value in without_default(page, text) if "\nDefault: " in page else ():
+            yield f"{PAGES[name]}: {' '.join(words)}: lacks the default {value} of {option}"
         if words and (not commands or own):
             titles.add(" ".join(words))
             yield from differ(f"{PAGES[name]}: {' '.join(words)}", own, flags(subsections.get(" ".join(words), "")))
@@ -90,6 +122,9 @@ def check_commands(root, name, program):
                               {each for each in offered if not each.startswith("-") and not Path(each).exists()})
     yield from differ(f"{PAGES[name]}: commands", titles, set(subsections))
     yield from differ(f"{PAGES[name]}: what is described", everywhere, documented)
+    if name == "rdma-perf":
+        foreign = foreign_options((root / FROM_PERFTEST).read_text(encoding="utf-8"), everywhere)
+        yield from (f"{FROM_PERFTEST}: {option} is no option of rdma-perf" for option in foreign)
 
 
 def check_usage(root, name, program):

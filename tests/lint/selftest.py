@@ -149,13 +149,14 @@ KUBERNETES = [(RUNTIME_CLASS, ""), ({"services": {}}, ""), (RUNTIME_CLASS | {"ha
 # A program with one command, its page and its completion.
 PAGE, COMPLETION = "docs/man/rdmactl.8", "docs/completion/rdmactl.bash"
 MANUAL = {
-    "program": "#!/bin/sh\nif [ $1 = go ]; then printf 'Options:\\n  -h,--help   x\\n  --fast x\\n'\n"
+    "program": "#!/bin/sh\nif [ $1 = go ]; then printf 'Options:\\n  -h,--help   x\\n  --fast UINT=9  x\\n  --slow TEXT\\n      how (default: if it\\n      is due)\\n\\nExamples:\\n  x (default: y)\\n'\n"
                "else printf 'Options:\\n  -h,--help x\\n  --version x\\n\\nGo out:\\n  go  x\\n\\nExamples:\\n  went x\\n'; fi\n",
-    PAGE: ".Sh OPTIONS\n.It Fl h , Fl -help\n.It Fl -version\n.Sh COMMANDS\n.Ss go\n.It Fl -fast\n",
-    COMPLETION: 'f() { local words="--help --fast"; ((COMP_CWORD > 1)) || words="go --help --version"\n'
+    PAGE: ".Sh OPTIONS\n.It Fl h , Fl -help\n.It Fl -version\n.Sh COMMANDS\n.Ss go\n.It Fl -fast\nDefault: 9.\n.It Fl -slow\nDefault: if it is\ndue.\n",
+    COMPLETION: 'f() { local words="--help --fast --slow"; ((COMP_CWORD > 1)) || words="go --help --version"\n'
                 'COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}")); }\ncomplete -F f rdmactl\n',
 }
-MANUALS = [(PAGE, ".It Fl -fast", "", "go: lacks --fast"), (PAGE, "Fl -fast", "Fl -fast\n.It Fl -slow", "has --slow"),
+MANUALS = [(PAGE, ".It Fl -fast", "", "go: lacks --fast"), (PAGE, "Fl -fast", "Fl -fast\n.It Fl -late", "has --late"),
+           (PAGE, ": 9", ": 90", "the default 9 of --fast"), (PAGE, "\ndue", "", "the default if it is due of --slow"), ("program", "=9", "=8", "the default 8 of --fast"),
            (PAGE, ".Ss go", ".Ss went", "lacks go"), (PAGE, ".It Fl -version", "", "lacks --version"),
            (COMPLETION, "--fast", "", "lacks --fast"), (COMPLETION, '"go ', '"', "lacks go"), (COMPLETION, '"go', '"go gone', "has gone"),
            ("program", "--fast", "--quick", "lacks --quick")]
@@ -352,6 +353,10 @@ def main():
         if not any(text in line for line in problems):
             failed += 1
             print(f"not ok: manual.py: {old!r} for {new!r}: said {problems}")
+    rows = "| `--a` | `--known 1`, `x --lost` | by `--gone` |\n| `--a` | `--not-of-this-table` |\n"
+    if (found := list(importlib.import_module("manual").foreign_options(rows, {"--known"}))) != ["--lost", "--gone"]:
+        failed += 1
+        print(f"not ok: manual.py: options of a page: {found}")
     print(f"{checked + 1 + len(MANUALS) + len(KUBERNETES)} trees checked, {failed} failed")
     sys.exit(bool(failed))
 
