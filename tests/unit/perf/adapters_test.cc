@@ -253,12 +253,47 @@ TEST(Inline, IsAsAskedForOrRefused) {
         wanted.inline_bytes = limit;
         return run_one(verbs, wanted);
     };
-    EXPECT_EQ(inlined(64, std::nullopt)->inline_bytes, 64U);
-    EXPECT_EQ(inlined(200, std::nullopt)->inline_bytes, 0U) << "auto: more than the device has";
-    EXPECT_EQ(inlined(64, 0)->inline_bytes, 0U);
+    EXPECT_EQ(inlined(16, 0)->inline_bytes, 0U);
     EXPECT_EQ(inlined(64, 63)->inline_bytes, 0U);
     EXPECT_EQ(inlined(128, 128)->inline_bytes, 128U);
     EXPECT_THAT(refusal(inlined(200, 200)).fix, HasSubstr("--inline"));
+}
+
+// What fits, and one byte more.
+TEST(Inline, AutoIsByAdapterVerbAndMode) {
+    struct Row {
+        uint32_t vendor;
+        Verb verb;
+        Mode mode;
+        Transport transport;
+        uint32_t most;
+    };
+
+    constexpr uint32_t kOther = 0x8086;
+    for (const Row& row : {Row{0x2c9, Verb::Write, Mode::Bandwidth, Transport::Rc, 28},
+                           {0x15b3, Verb::WriteImm, Mode::Bandwidth, Transport::Uc, 28},
+                           {0x2c9, Verb::Send, Mode::Bandwidth, Transport::Rc, 44},
+                           {0x2c9, Verb::Send, Mode::Bandwidth, Transport::Ud, 60},
+                           {0x2c9, Verb::Write, Mode::Latency, Transport::Rc, 220},
+                           {kOther, Verb::Write, Mode::Bandwidth, Transport::Rc, 220},
+                           {kOther, Verb::Send, Mode::Latency, Transport::Ud, 220}}) {
+        FakeDevice device = adapter();
+        device.vendor_id = row.vendor;
+        device.max_inline = 512;
+        for (const uint32_t more : {0U, 1U}) {
+            FakeVerbs verbs({device});
+            const Point wanted = point(row.verb, row.mode, row.most + more, row.transport);
+            const auto result = run_one(verbs, wanted);
+            ASSERT_TRUE(result) << describe(wanted) << ": " << result.error().message();
+            EXPECT_EQ(result->inline_bytes, more == 0 ? row.most : 0U) << describe(wanted);
+        }
+    }
+    FakeDevice small = adapter();
+    small.vendor_id = kOther;
+    small.max_inline = 128;
+    FakeVerbs verbs({small});
+    EXPECT_EQ(run_one(verbs, point(Verb::Write, Mode::Bandwidth, 200))->inline_bytes, 0U)
+        << "more than the device has";
 }
 
 TEST(Signal, IsApartFromTheBatch) {

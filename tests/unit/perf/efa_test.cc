@@ -38,7 +38,7 @@ base::Error efa_refusal(const Point& wanted, const FakeDevice& device = efa_devi
 TEST(Srd, CarriesDataInAnyOrder) {
     for (const Verb verb : {Verb::Write, Verb::WriteImm, Verb::Read, Verb::Send, Verb::SendImm}) {
         for (const Mode mode : {Mode::Bandwidth, Mode::Latency}) {
-            for (const uint32_t size : {16U, 500U}) {  // SEND: inline, and not
+            for (const uint32_t size : {32U, 33U, 500U}) {  // SEND: inline, and not
                 FakeVerbs verbs({efa_device()});
                 const Point p = srd_point(verb, mode, size);
                 ASSERT_TRUE(check_limits(p)) << describe(p);
@@ -46,7 +46,7 @@ TEST(Srd, CarriesDataInAnyOrder) {
                 ASSERT_TRUE(result) << describe(p) << ": " << result.error().message();
                 EXPECT_FALSE(result->checked.wrong) << result->checked.wrong->mismatch.kind;
                 EXPECT_EQ(result->checked.lost, 0U);
-                EXPECT_EQ(result->inline_bytes, is_send(verb) && size == 16 ? 16U : 0U);
+                EXPECT_EQ(result->inline_bytes, is_send(verb) && size == 32 ? 32U : 0U);
                 EXPECT_EQ(verbs.posted_by_lists(), 0U) << "those carry SEND only";
                 if (mode == Mode::Bandwidth) {
                     EXPECT_EQ(result->bandwidth->messages, 777U);
