@@ -95,7 +95,7 @@ struct Trial {
     uint64_t reads = 0;  // for these; 0 by SEND
     uint64_t all = 0;    // with the warm-up
     uint64_t elapsed_ns = 0;
-    LatencySummary latency;  // from before the first post to the slot's arrival
+    LatencySummary latency;  // from before the request's post to the slot's arrival
     PointUsage usage;
     std::optional<Wrong> wrong;  // then nothing of the above counts
 };

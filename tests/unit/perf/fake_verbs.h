@@ -85,6 +85,9 @@ class FakeVerbs : public perf::Verbs {
     // Each message takes its sender so long.
     void be_slow(std::chrono::milliseconds each) { slowness_ = each; }
 
+    // Each post of receives takes so long.
+    void receive_slowly(std::chrono::milliseconds each) { receive_slowness_ = each; }
+
     // So long takes a poll that finds nothing, as where others have the processor.
     void nap_for(std::chrono::microseconds time) { nap_ = time; }
 
@@ -231,6 +234,7 @@ class FakeVerbs : public perf::Verbs {
     uint64_t silent_at_ = UINT64_MAX;
     uint64_t fail_at_ = UINT64_MAX;
     std::chrono::milliseconds slowness_{0};
+    std::chrono::milliseconds receive_slowness_{0};
     std::chrono::microseconds nap_{20};
     int memory_error_ = 0;
     int rtr_error_ = 0;

@@ -453,6 +453,7 @@ void FakeVerbs::complete(Queue& queue, const ibv_wc& wc, Pair* pair, uint64_t in
 
 int FakeVerbs::post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad) {
     auto& self = *static_cast<Context*>(qp->context)->owner;
+    std::this_thread::sleep_for(self.receive_slowness_);
     const Guard guard(self.lock_);
     auto& pair = *static_cast<Pair*>(qp);
     for (; wr != nullptr; wr = wr->next) {

@@ -94,6 +94,16 @@ TEST(Kv, ReadsGoOnUntilTheKeyIsFound) {
     EXPECT_EQ(trials->front().reads, reads);
 }
 
+// The first GET's clock so begins after the warm-up, which lasts 1 ms.
+TEST(Kv, TheClockBeginsOnceTheReceiveIsPosted) {
+    FakeVerbs verbs;
+    verbs.receive_slowly(5ms);
+    const auto trials = both(verbs, short_plan(), {Method::Send});
+    ASSERT_TRUE(trials) << trials.error().message();
+    EXPECT_GT(trials->front().gets, 0U);
+    EXPECT_EQ(trials->front().all, trials->front().gets);
+}
+
 std::string wrong_after(Method method, Fault fault, uint64_t message) {
     FakeVerbs verbs;
     verbs.inject(fault, message);
