@@ -7,7 +7,7 @@ _rdma_perf_words() {
     local wish='--device --gid --timeout --attach-file'
     case $1 in
     '') echo serve run loop thesis kv compare gids doctor isolate --version ;;
-    serve) echo --bind --port --once --allow-isolation-tests --explain-gid --memory "$wish" ;;
+    serve) echo --bind --port --once --max-threads --allow-isolation-tests --explain-gid --memory "$wish" ;;
     run | loop)
         [[ $1 == loop ]] || echo --port
         echo --verb --transport --cm --mode --size --iterations --time --interval --qps --threads --direction --depth --batch --rate --with

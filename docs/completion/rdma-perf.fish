@@ -11,7 +11,7 @@ function __rdma_perf_at
             continue
         end
         switch $word
-            case --allow --attach-file --batch --bind --csv --depth --device --direction --dscp --expect --flow-label --gid --inline --interval --iterations --json --jsonl --keys --memory --mode --mtu --ordering --peer --pkey-index --plan --poll --port --qps --rate --reads --reps --ring --seed --signal --size --sl --suite --tclass --threads --time --timeout --transport --value --verb --verify --with --zipf
+            case --allow --attach-file --batch --bind --csv --depth --device --direction --dscp --expect --flow-label --gid --inline --interval --iterations --json --jsonl --keys --max-threads --memory --mode --mtu --ordering --peer --pkey-index --plan --poll --port --qps --rate --reads --reps --ring --seed --signal --size --sl --suite --tclass --threads --time --timeout --transport --value --verb --verify --with --zipf
                 set skip 1
             case '-*'
             case '*'
@@ -53,6 +53,7 @@ complete -c rdma-perf -n "__rdma_perf_at ''" -l version -d 'Print the version'
 complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l bind -r -f -d 'Address to listen on, instead of loopback only'
 complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l port -r -f -d 'TCP port of the control connection'
 complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l once -d 'End after the first client'
+complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l max-threads -r -f -d 'Measuring threads of all clients together, or auto'
 complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l allow-isolation-tests -d 'Let clients run isolate against one page of this process'
 complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l device -r -f -a '(__rdma_perf_devices)' -d 'RDMA device, instead of the one whose GID fits'
 complete -c rdma-perf -n "__rdma_perf_at 'serve'" -l gid -r -f -d 'GID index, or auto'

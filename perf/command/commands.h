@@ -20,6 +20,7 @@ struct ServeOptions {
     uint16_t port = 0;
     bool once = false;
     bool explain_gid = false;
+    uint32_t max_threads = 0;  // that measure, of all clients; 0: by the machine's processors
     SideOptions side;
 };
 

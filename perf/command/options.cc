@@ -50,6 +50,8 @@ struct PlanWords {
 constexpr uint32_t kMaxDscp = 63;
 constexpr uint32_t kEcnBits = 2;  // below it in the traffic class
 
+constexpr uint32_t kMaxAllThreads = 32 * kMaxThreads;  // of a server's clients
+
 void add_words(CLI::App& app, PlanWords& words) {
     const auto add = [&](const char* name, auto& value, const char* help) {
         app.add_option(name, value, help)->capture_default_str();
@@ -190,6 +192,7 @@ struct Words {
     std::string device;
     std::string attach_file{kAttachFile};
     std::string memory = "host";
+    std::string max_threads = "auto";
     bool allow_isolation_tests = false;
 };
 
@@ -393,6 +396,8 @@ Result<Command> parse_command_line(int argc,
     serve_app->add_option("--bind", serve.bind, "address to listen on (default: loopback only)");
     serve_app->add_option("--port", serve.port, "TCP port")->capture_default_str();
     serve_app->add_flag("--once", serve.once, "end after the first client");
+    serve_app->add_option(
+        "--max-threads", words.max_threads, "measuring threads of all clients, or auto");
     serve_app->add_flag("--allow-isolation-tests",
                         words.allow_isolation_tests,
                         "let clients run `isolate` against one page of this process");
@@ -441,6 +446,7 @@ Result<Command> parse_command_line(int argc,
     }
     if (serve_app->parsed()) {
         serve.side = TRY(as_usage(parse_side(words)));
+        serve.max_threads = TRY(parse_positive("--max-threads", words.max_threads, kMaxAllThreads));
         return Command(serve);
     }
     if (loop_app->parsed()) {

@@ -15,6 +15,8 @@
 
 #include "netns/base/text.h"
 #include "perf/command/commands.h"
+#include "perf/engine/crew.h"
+#include "perf/system/cpu.h"
 #include "perf/system/tcp.h"
 #include "perf/verbs/memory.h"
 
@@ -47,6 +49,13 @@ size_t memory_for_clients() {
     const auto page = static_cast<uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 0L));
     const uint64_t half = pages * page / 2;
     return half == 0 ? kMaxServerBytes : std::min(kMaxServerBytes, half);
+}
+
+// So many that each client has one, and each processor several, which take turns there.
+size_t threads_for_clients() {
+    const auto own = own_processors();
+    const size_t processors = own ? static_cast<size_t>(CPU_COUNT(&*own)) : CPU_SETSIZE;
+    return std::max(kMaxClients, 4 * processors);
 }
 
 class Server {
@@ -161,7 +170,9 @@ class Server {
 }  // namespace
 
 Exit serve(const ServeOptions& options, const Surroundings& around) {
-    const MemoryBudget budget(memory_for_clients());
+    const MemoryBudget memory(memory_for_clients());
+    const ThreadBudget threads(options.max_threads != 0 ? options.max_threads
+                                                        : threads_for_clients());
     auto done = Server(options, around).run();
     if (done)
         return *done;

@@ -38,6 +38,7 @@ Result<> Crew::hire(bool expects, Body body) {
 }
 
 Result<> Crew::start() {
+    share_ = TRY(ThreadBudget::take(hands_.size()));
     // One more than the hands: this thread, which leaves after the first meeting.
     meeting_ = std::make_unique<std::barrier<>>(static_cast<ptrdiff_t>(hands_.size()) + 1);
     size_t started = 0;

@@ -16,8 +16,18 @@
 #include <sys/eventfd.h>
 
 #include "perf/engine/completer.h"
+#include "perf/system/budget.h"
 
 namespace perf {
+
+struct ThreadUnits {
+    static constexpr std::string_view kUnit = "thread";
+    static constexpr std::string_view kFix =
+        "wait until other clients of the server are done, use fewer --threads, or start the server "
+        "with more --max-threads";
+};
+
+using ThreadBudget = Budget<ThreadUnits>;
 
 // Worker: what one measuring thread and the thread that holds the control connection say to each
 // other. The measuring thread never talks to the peer and never waits for anybody but its
@@ -158,7 +168,7 @@ class Crew {
     // Before start(). `expects`: the worker receives messages.
     Result<> hire(bool expects, Body body);
 
-    // Returns when all have begun.
+    // Returns when all have begun. Busy: the budget has fewer left.
     Result<> start();
 
     // Readable when a hand has drained or ended since the last clear_news().
@@ -193,6 +203,7 @@ class Crew {
     void announce(Hand& hand, Hand::State state) noexcept;
 
     UniqueFd news_;
+    ThreadBudget::Share share_;
     std::unique_ptr<std::barrier<>> meeting_;
     std::deque<Hand> hands_;  // addresses stay
 };

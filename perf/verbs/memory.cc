@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/verbs/memory.h"
 
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <mutex>
 
 #include <fcntl.h>
@@ -281,27 +279,6 @@ Area make_area(const Point& point, size_t start, size_t lead) {
     return area;
 }
 
-constexpr size_t kNoBudget = std::numeric_limits<size_t>::max();
-std::atomic<size_t> memory_budget = kNoBudget;
-std::atomic<size_t> memory_in_use = 0;
-
-Result<> take_memory(size_t bytes) {
-    size_t before = memory_in_use.load();
-    do {
-        const size_t all = memory_budget.load();
-        if (before > all || bytes > all - before)
-            return make_error(Code::Busy,
-                              "{} bytes are more than is left for data: {} of {} are in use",
-                              bytes,
-                              before,
-                              all)
-                .advise(
-                    "wait until other clients of the server are done, or use a smaller --size "
-                    "or --depth");
-    } while (!memory_in_use.compare_exchange_weak(before, before + bytes));
-    return {};
-}
-
 std::optional<size_t> first_touched(std::span<const std::byte> all, size_t from, size_t to) {
     for (size_t i = from; i < to; ++i) {
         if (static_cast<uint8_t>(all[i]) != poison(i))
@@ -324,32 +301,15 @@ Layout layout_of(const Point& point, Side side) {
     return layout;
 }
 
-MemoryBudget::MemoryBudget(size_t bytes) {
-    memory_budget = bytes;
-}
-
-MemoryBudget::~MemoryBudget() {
-    memory_budget = kNoBudget;
-}
-
 Result<Memory> Memory::map(const Layout& layout, BufferSource& source) {
     const size_t bytes = round_up(layout.bytes, source.kind.page);
-    TRY(take_memory(bytes));
-    auto buffer = source.allocate(bytes);
-    if (!buffer) {
-        memory_in_use -= bytes;
-        return std::move(buffer).error();
-    }
-    Memory memory(*std::move(buffer), layout.bytes);
+    auto share = TRY(MemoryBudget::take(bytes));
+    auto buffer = TRY(source.allocate(bytes));
+    Memory memory(std::move(share), std::move(buffer), layout.bytes);
     for (size_t i = 0; i < memory.all_.size(); ++i)
         memory.all_[i] = std::byte{poison(i)};
     TRY(memory.buffer_->push(0, layout.bytes));
     return memory;
-}
-
-void Memory::Destroy::operator()(Buffer* buffer) const {
-    memory_in_use -= buffer->host.size();
-    delete buffer;
 }
 
 std::optional<GuardHit> check_guards(std::span<const std::byte> all, const Area& area) {

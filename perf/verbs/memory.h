@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "perf/protocol/plan.h"
+#include "perf/system/budget.h"
 #include "perf/verbs/verbs.h"
 
 namespace perf {
@@ -176,15 +177,13 @@ struct Layout {
 // Both sides compute the same strides from the same point.
 Layout layout_of(const Point& point, Side side);
 
-// While it lives, all Memory of the process together has at most so many bytes: a server's clients
-// say how much each of them needs, and no one of them knows the others. One at a time.
-class MemoryBudget {
-  public:
-    explicit MemoryBudget(size_t bytes);
-    ~MemoryBudget();
-    MemoryBudget(const MemoryBudget&) = delete;
-    MemoryBudget& operator=(const MemoryBudget&) = delete;
+struct MemoryUnits {
+    static constexpr std::string_view kUnit = "byte";
+    static constexpr std::string_view kFix =
+        "wait until other clients of the server are done, or use a smaller --size or --depth";
 };
+
+using MemoryBudget = Budget<MemoryUnits>;
 
 // A buffer filled with poison. Where it is not in host memory, all() is its copy there.
 class Memory {
@@ -218,15 +217,11 @@ class Memory {
     }
 
   private:
-    // And so many bytes are the budget's again.
-    struct Destroy {
-        void operator()(Buffer* buffer) const;
-    };
+    Memory(MemoryBudget::Share share, std::unique_ptr<Buffer> buffer, size_t bytes)
+        : share_(std::move(share)), buffer_(std::move(buffer)), all_(buffer_->host.first(bytes)) {}
 
-    explicit Memory(std::unique_ptr<Buffer> buffer, size_t bytes)
-        : buffer_(buffer.release()), all_(buffer_->host.first(bytes)) {}
-
-    std::unique_ptr<Buffer, Destroy> buffer_;
+    MemoryBudget::Share share_;
+    std::unique_ptr<Buffer> buffer_;
     std::span<std::byte> all_;
 };
 

@@ -73,5 +73,29 @@ TEST_F(AttentionTest, AnInterruptWakesWhoHeedsIt) {
               Attention::Cause::Done);
 }
 
+TEST(Crew, AllOfAProcessTogetherHaveABudget) {
+    const auto crew_of = [](int hands) {
+        auto crew = Crew::create().value();
+        for (int i = 0; i < hands; ++i)
+            EXPECT_TRUE(crew->hire(false, [](Crew::Hand&) { return Ending{}; }));
+        return crew;
+    };
+    const auto last = crew_of(4);
+    {
+        const ThreadBudget budget(3);
+        auto first = crew_of(2);
+        const auto second = crew_of(2);
+        ASSERT_TRUE(first->start());
+        const auto refused = second->start();
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, base::Code::Busy);
+        EXPECT_EQ(refused.error().text, "no room for 2 threads: 2 of 3 are in use");
+        EXPECT_NE(refused.error().fix.find("--max-threads"), std::string::npos);
+        first.reset();
+        EXPECT_TRUE(second->start());
+    }
+    EXPECT_TRUE(last->start());
+}
+
 }  // namespace
 }  // namespace perf

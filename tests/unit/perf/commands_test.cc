@@ -46,10 +46,11 @@ class Commands : public testing::Test {
     }
 
     // A server on a port of its own, and that port.
-    uint16_t start_server(bool once = false) {
+    uint16_t start_server(bool once = false, uint32_t max_threads = 0) {
         ServeOptions options;
         options.bind = {"127.0.0.1"};
         options.once = once;
+        options.max_threads = max_threads;
         options.side.timeout = 2s;
         server_ = std::jthread([this, options] {
             server_exit_ = serve(options, {verbs_, stop_, server_out_.file(), server_err_.file()});
@@ -276,6 +277,16 @@ TEST_F(Commands, OnceEndsAfterTheFirstClient) {
     EXPECT_EQ(run_against(port), Exit::Ok) << err_.text();
     server_.join();
     EXPECT_EQ(server_exit_, Exit::Ok);
+}
+
+// The client is in this process, too: it needs the second thread.
+TEST_F(Commands, AServerHasSoManyThreads) {
+    const uint16_t port = start_server(false, 1);
+    EXPECT_EQ(exercise_against(port), Exit::Peer);
+    EXPECT_THAT(err_.text(), HasSubstr("no room for 1 thread: 1 of 1 are in use"));
+    EXPECT_THAT(err_.text(), HasSubstr("--max-threads"));
+    stop_server();
+    EXPECT_EQ(verbs_.objects(), 0U);
 }
 
 TEST_F(Commands, KvComparesBothWaysToGet) {

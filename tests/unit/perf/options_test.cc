@@ -95,8 +95,12 @@ TEST(Options, Serve) {
     const auto plain = get<ServeOptions>({"serve"});
     EXPECT_TRUE(plain.bind.empty());
     EXPECT_FALSE(plain.once);
-    const auto full =
-        get<ServeOptions>({"serve", "--bind", "10.9.0.1", "--bind", "fd00::1", "--once"});
+    EXPECT_EQ(plain.max_threads, 0U);
+    const auto full = get<ServeOptions>(
+        {"serve", "--bind", "10.9.0.1", "--bind", "fd00::1", "--once", "--max-threads", "8"});
+    EXPECT_EQ(full.max_threads, 8U);
+    for (const char* wrong : {"0", "2049", "many"})
+        EXPECT_THAT(refusal({"serve", "--max-threads", wrong}), HasSubstr("--max-threads"));
     EXPECT_EQ(full.bind, (std::vector<std::string>{"10.9.0.1", "fd00::1"}));
     EXPECT_TRUE(full.once);
 }
