@@ -127,7 +127,7 @@ Findings check_cores(const Scene& scene) {
         return warning(seen + ": with --poll spin a software device or a local peer would starve",
                        "leave --poll at auto (yield) or use event; or give the container more "
                        "cores (--cpuset-cpus)");
-    return ok(seen + ": --poll auto yields its own between polls");
+    return ok(seen + ": --poll auto spins on adapters, and yields on software devices");
 }
 
 Findings check_clock(const Scene& scene) {
