@@ -6,6 +6,7 @@ does, and older versions have none."""
 import math
 
 MIB = 1 << 20
+MARGIN = 1  # seconds of a run by time, before and behind what counts: rdma-perf has a warm-up, and sends on until the end is marked
 # Options that not every version has. `help` of both sides says whether it can have them.
 OPTIONAL = ("--write_with_imm", "--disable_pcie_relaxed")
 BANDWIDTH = "#bytes #iterations BW peak[MiB/sec] BW average[MiB/sec] MsgRate[Mpps]"
@@ -28,6 +29,9 @@ def settings_of(point):
     """The options for the settings of a point of a report."""
     bandwidth = point["mode"] == "bw"
     words = ["-m", point["mtu_bytes"], *(["-e"] if point["poll"] == "event" else [])]
+    if bandwidth and point["time_ms"]:
+        # -D is all of a run. Without -f perftest counts half of it where that is 4 s or more, and else all, with the beginning.
+        words += ["-D", point["time_ms"] // 1000 + 2 * MARGIN, "-f", MARGIN]
     if bandwidth:
         # Without -Q perftest asks for a completion of every 100th message, without -l it posts one by one.
         words += ["-t", point["depth"], "-Q", point["signal"]]

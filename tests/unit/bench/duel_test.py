@@ -55,7 +55,8 @@ def rdma_perf():
         print("rdma-perf: listening on 127.0.0.1", file=sys.stderr, flush=True)
         signal.pause()
     mode, size = after("--mode"), int(after("--size"))
-    point = {"verb": after("--verb"), "mode": mode, "size_bytes": size, "depth": 64, "batch": 16, "signal": 8, "mtu_bytes": 1024,
+    time_ms = int(after("--time").rstrip("s")) * 1000 if "--time" in words else 0
+    point = {"verb": after("--verb"), "mode": mode, "time_ms": time_ms, "size_bytes": size, "depth": 64, "batch": 16, "signal": 8, "mtu_bytes": 1024,
              "inline_bytes": 220, "reads": 16, "poll": "spin", "ordering": "relaxed", "server_ordering": "strict" if "strict" in behaviour else "relaxed"}
     device = {"device": "rxe0", "port": 1, "gid_index": 3, "gid_type": "RoCE v2"}
     bad = "wrong" in behaviour
@@ -127,12 +128,13 @@ class Harness(unittest.TestCase):
         self.assertEqual(len(cell["pairs"]), 6)
         self.assertAlmostEqual(cell["ratio"], 2, places=3)
         self.assertEqual(cell["verdict"], "faster")
-        settings = "-m 1024 -t 64 -Q 8 -l 16 -I 220".split()
+        # A second more at either end, which does not count.
+        settings = "-m 1024 -D 3 -f 1 -t 64 -Q 8 -l 16 -I 220".split()
         self.assertEqual(cell["settings"], settings)
         # A client that came too early is there again.
         first = [call for call in self.calls("ib_write_bw") if call[call.index("-p") + 1] == str(self.port)]
         served, asked = (next(call for call in first if (call[-1] == "127.0.0.1") is client) for client in (False, True))
-        common = ["-F", "-p", str(self.port), "-s", "4096", "-D", "1", *settings, "-d", "rxe0", "-i", "1", "-x"]
+        common = ["-F", "-p", str(self.port), "-s", "4096", *settings, "-d", "rxe0", "-i", "1", "-x"]
         self.assertEqual(served, [*common, "4"])
         self.assertEqual(asked, [*common, "3", "127.0.0.1"])
         runs = [call for call in self.calls("rdma-perf") if call[0] == "run"]
@@ -147,9 +149,10 @@ class Harness(unittest.TestCase):
         self.assertEqual(changes, ["rdma-perf", "ib_send_lat"] * 3 + ["rdma-perf"])
 
     def test_settings_of_each_verb(self) -> None:
-        point = {"verb": "send", "mode": "bw", "depth": 8, "batch": 1, "signal": 1, "mtu_bytes": 4096, "inline_bytes": 0, "reads": 16,
+        point = {"verb": "send", "mode": "bw", "time_ms": 0, "depth": 8, "batch": 1, "signal": 1, "mtu_bytes": 4096, "inline_bytes": 0, "reads": 16,
                  "poll": "spin", "ordering": "relaxed", "server_ordering": "relaxed"}
         self.assertEqual(perftest.settings_of(point), "-m 4096 -t 8 -Q 1 -r 512 -I 0".split())
+        self.assertEqual(perftest.settings_of(point | {"time_ms": 5000}), "-m 4096 -D 7 -f 1 -t 8 -Q 1 -r 512 -I 0".split())
         self.assertEqual(perftest.settings_of(point | {"verb": "read"}), "-m 4096 -t 8 -Q 1 -o 16".split())
         self.assertEqual(perftest.settings_of(point | {"poll": "event"}), "-m 4096 -e -t 8 -Q 1 -r 512 -I 0".split())
         latency = point | {"verb": "write", "mode": "lat", "server_ordering": "strict"}
@@ -165,6 +168,9 @@ class Harness(unittest.TestCase):
         self.assertIsNone(document["results"][0]["settings"])
         self.assertFalse(any("--poll" in call for call in self.calls("rdma-perf")))
         self.assertFalse(any("-m" in call for call in self.calls("ib_read_lat")))
+        self.run_duel("--verb", "read", "--mode", "bw", "--size", "64", "--time", "2", "--defaults")
+        calls = self.calls("ib_read_bw")
+        self.assertTrue(calls and all(call[call.index("-D") + 1] == "2" and "-f" not in call for call in calls))
 
     def test_by_rdma_cm(self) -> None:
         self.run_duel("--verb", "write", "--mode", "bw", "--size", "64", "--cm")
