@@ -5,7 +5,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <list>
 
 #include <endian.h>
 #include <poll.h>
@@ -117,104 +116,9 @@ struct StreamGreeting {
     bool operator==(const StreamGreeting&) const = default;
 };
 
-static_assert(sizeof(StreamGreeting) == 16, "as it travels");
-
 StreamGreeting greeting_of(uint32_t number, uint64_t secret) {
     return {.number = htobe32(number), .secret = htobe64(secret)};
 }
-
-// A connection that has not said yet who it is.
-struct Caller {
-    UniqueFd fd;
-    std::array<std::byte, sizeof(StreamGreeting)> said{};
-    size_t length = 0;
-    bool gone = false;
-};
-
-// Takes connections until each stream has one.
-class Doorman {
-  public:
-    Doorman(const Control& control, const Listener& listener, uint64_t secret, uint32_t count)
-        : control_(control), listener_(listener), secret_(secret), streams_(count) {}
-
-    Result<Streams> run(const Deadline& deadline) {
-        while (std::ranges::any_of(streams_, [](const UniqueFd& fd) { return !fd; })) {
-            TRY(wait(deadline));
-            TRY(take_callers());
-            for (Caller& caller : callers_)
-                hear(caller);
-            std::erase_if(callers_, [](const Caller& caller) { return caller.gone; });
-        }
-        return std::move(streams_);
-    }
-
-  private:
-    Result<> wait(const Deadline& deadline) {
-        std::vector<pollfd> fds = {{control_.stop().fd(), POLLIN, 0},
-                                   {control_.fd(), POLLRDHUP, 0},
-                                   {listener_.fd.get(), POLLIN, 0}};
-        for (const Caller& caller : callers_)
-            fds.push_back({caller.fd.get(), POLLIN, 0});
-        const int ready = ::poll(fds.data(), fds.size(), deadline.left_ms());
-        if (control_.stop().requested())
-            return stopped_error();
-        if (ready < 0 && errno != EINTR)
-            return sys_error("poll");
-        if (fds[1].revents != 0 && ready > 0)
-            return closed_error();
-        // Even if something came: strangers must not keep us for ever.
-        if (deadline.passed())
-            return make_error(
-                Code::Timeout,
-                "{} of {} data connections to port {} came in time",
-                std::ranges::count_if(streams_, [](const UniqueFd& fd) { return !!fd; }),
-                streams_.size(),
-                listener_.port);
-        return {};
-    }
-
-    Result<> take_callers() {
-        while (auto fd = TRY(accept_from(listener_))) {
-            Caller caller{.fd = std::move(*fd)};
-            hear(caller);  // ours have mostly spoken by now
-            if (caller.gone)
-                continue;
-            // There is room for all expected connections, however slow. So one too many means that a
-            // stranger is among them, and the oldest goes.
-            if (callers_.size() == kStrangers + streams_.size())
-                callers_.pop_front();
-            callers_.push_back(std::move(caller));
-        }
-        return {};
-    }
-
-    void hear(Caller& caller) {
-        const ssize_t got = ::recv(caller.fd.get(),
-                                   caller.said.data() + caller.length,
-                                   caller.said.size() - caller.length,
-                                   MSG_DONTWAIT);
-        if (got <= 0) {
-            caller.gone = got == 0 || (errno != EAGAIN && errno != EINTR);
-            return;
-        }
-        caller.length += static_cast<size_t>(got);
-        if (caller.length < caller.said.size())
-            return;
-        caller.gone = true;
-        StreamGreeting greeting;
-        std::memcpy(&greeting, caller.said.data(), sizeof greeting);
-        const uint32_t number = be32toh(greeting.number);
-        if (greeting == greeting_of(number, secret_) && number < streams_.size() &&
-            !streams_[number])
-            streams_[number] = std::move(caller.fd);
-    }
-
-    const Control& control_;
-    const Listener& listener_;
-    uint64_t secret_;
-    Streams streams_;
-    std::list<Caller> callers_;
-};
 }  // namespace
 
 Result<StreamDoor> StreamDoor::open(const Control& control) {
@@ -225,7 +129,74 @@ Result<StreamDoor> StreamDoor::open(const Control& control) {
 }
 
 Result<Streams> StreamDoor::admit(uint32_t count, const Deadline& deadline) {
-    return Doorman(*control_, listener_, secret_, count).run(deadline);
+    streams_.resize(count);
+    while (std::ranges::any_of(streams_, [](const UniqueFd& fd) { return !fd; })) {
+        TRY(wait(deadline));
+        TRY(take_callers());
+        for (Caller& caller : callers_)
+            hear(caller);
+        std::erase_if(callers_, [](const Caller& caller) { return caller.gone; });
+    }
+    return std::move(streams_);
+}
+
+Result<> StreamDoor::wait(const Deadline& deadline) {
+    std::vector<pollfd> fds = {{control_->stop().fd(), POLLIN, 0},
+                               {control_->fd(), POLLRDHUP, 0},
+                               {listener_.fd.get(), POLLIN, 0}};
+    for (const Caller& caller : callers_)
+        fds.push_back({caller.fd.get(), POLLIN, 0});
+    const int ready = ::poll(fds.data(), fds.size(), deadline.left_ms());
+    if (control_->stop().requested())
+        return stopped_error();
+    if (ready < 0 && errno != EINTR)
+        return sys_error("poll");
+    if (fds[1].revents != 0 && ready > 0)
+        return closed_error();
+    // Even if something came: strangers must not keep us for ever.
+    if (deadline.passed())
+        return make_error(Code::Timeout,
+                          "{} of {} data connections to port {} came in time",
+                          std::ranges::count_if(streams_, [](const UniqueFd& fd) { return !!fd; }),
+                          streams_.size(),
+                          listener_.port);
+    return {};
+}
+
+Result<> StreamDoor::take_callers() {
+    while (auto fd = TRY(accept_from(listener_))) {
+        Caller caller{.fd = std::move(*fd)};
+        hear(caller);  // ours have mostly spoken by now
+        if (caller.gone)
+            continue;
+        // There is room for all expected connections, however slow. So one too many means that a
+        // stranger is among them, and the oldest goes.
+        if (callers_.size() == kStrangers + streams_.size())
+            callers_.pop_front();
+        callers_.push_back(std::move(caller));
+    }
+    return {};
+}
+
+void StreamDoor::hear(Caller& caller) {
+    const ssize_t got = ::recv(caller.fd.get(),
+                               caller.said.data() + caller.length,
+                               caller.said.size() - caller.length,
+                               MSG_DONTWAIT);
+    if (got <= 0) {
+        caller.gone = got == 0 || (errno != EAGAIN && errno != EINTR);
+        return;
+    }
+    caller.length += static_cast<size_t>(got);
+    if (caller.length < caller.said.size())
+        return;
+    caller.gone = true;
+    StreamGreeting greeting;
+    static_assert(sizeof greeting == kGreeting, "as it travels");
+    std::memcpy(&greeting, caller.said.data(), sizeof greeting);
+    const uint32_t number = be32toh(greeting.number);
+    if (greeting == greeting_of(number, secret_) && number < streams_.size() && !streams_[number])
+        streams_[number] = std::move(caller.fd);
 }
 
 Result<Streams> dial_streams(const Control& control,

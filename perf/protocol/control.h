@@ -8,7 +8,9 @@
 // no frame.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,12 +79,28 @@ class StreamDoor {
     Result<Streams> admit(uint32_t count, const Deadline& deadline);
 
   private:
+    static constexpr size_t kGreeting = 16;  // bytes
+
+    // A connection that has not said yet who it is.
+    struct Caller {
+        UniqueFd fd;
+        std::array<std::byte, kGreeting> said{};
+        size_t length = 0;
+        bool gone = false;
+    };
+
     StreamDoor(const Control& control, Listener listener, uint64_t secret)
         : control_(&control), listener_(std::move(listener)), secret_(secret) {}
+
+    Result<> wait(const Deadline& deadline);
+    Result<> take_callers();
+    void hear(Caller& caller);
 
     const Control* control_;
     Listener listener_;
     uint64_t secret_;
+    Streams streams_;
+    std::list<Caller> callers_;
 };
 
 // Of the client.
