@@ -14,16 +14,8 @@ static_assert(std::endian::native == std::endian::little, "the pattern is little
 namespace {
 constexpr uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
 
-// The inverse of kOdd modulo 2^64 (Newton's iteration doubles the right bits each round): from the
-// value of a word back to its place.
-constexpr uint64_t inverse(uint64_t odd) {
-    uint64_t x = odd;
-    for (int i = 0; i < 6; ++i)
-        x *= 2 - odd * x;
-    return x;
-}
-
-constexpr uint64_t kInverse = inverse(kOdd);
+// The inverse of kOdd modulo 2^64: from the value of a word back to its place.
+constexpr uint64_t kInverse = 0xf1de83e19937733dULL;
 static_assert(kOdd * kInverse == 1);
 
 uint64_t mix64(uint64_t x) {
@@ -72,18 +64,16 @@ std::string explain(std::span<const std::byte> data, size_t offset, const Patter
     const uint64_t place = offset / 8;
     const size_t at = place * 8;
     const uint64_t got = load(data, at);
-    const uint64_t expected = pattern_base(key) + place * kOdd;
-    const bool whole = at + 8 <= data.size();
-    if (whole) {
+    const uint64_t flipped = got ^ (pattern_base(key) + place * kOdd);
+    if (at + 8 <= data.size()) {
         if (auto shift = explain_shift(data, at, key))
             return *shift;
         if (auto stale = explain_stale(got, place, key))
             return *stale;
-        if (std::popcount(got ^ expected) == 1)
+        if (std::popcount(flipped) == 1)
             return "bit flip";
     }
-    const auto byte = [](uint64_t word, size_t i) { return (word >> (8 * i)) & 0xffU; };
-    if (std::popcount(byte(got, offset - at) ^ byte(expected, offset - at)) == 1)
+    if (std::popcount((flipped >> (8 * (offset - at))) & 0xffU) == 1)
         return "bit flip";
     return "unknown data";
 }
