@@ -17,7 +17,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "netns/base/type_traits.h"
 #include "perf/protocol/plan.h"
@@ -125,17 +124,6 @@ Result<V> value_of(const Json& json, std::string_view name) {
         return base::as<V>(json, name);
     }
 }
-
-template <class V>
-Result<> within(const V& value, std::string_view name, uint64_t low, uint64_t high) {
-    if constexpr (std::is_integral_v<V> && !std::is_same_v<V, bool>) {
-        if (std::cmp_less(value, low) || std::cmp_greater(value, high))
-            return make_error(
-                Code::BadInput, "'{}' is {}, not from {} to {}", name, value, low, high);
-    }
-    return {};
-}
-
 }  // namespace fields
 
 // Reads a member, whose number or whose list's length has these bounds.
@@ -160,7 +148,11 @@ Result<V> read_member(const Json& object,
         if (!there)
             return required<Raw>(object, name).error();
         V value = TRY(fields::value_of<V>(*it, name));
-        TRY(fields::within(value, name, low, high));
+        if constexpr (std::is_integral_v<V> && !std::is_same_v<V, bool>) {
+            if (std::cmp_less(value, low) || std::cmp_greater(value, high))
+                return make_error(
+                    Code::BadInput, "'{}' is {}, not from {} to {}", name, value, low, high);
+        }
         return value;
     }
 }

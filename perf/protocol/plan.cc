@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <span>
-#include <utility>
+#include <ranges>
 
 #include <fmt/format.h>
 #include <sys/random.h>
@@ -94,13 +93,6 @@ std::vector<Transport> carriers_of(const Plan& plan, Verb verb) {
     return carriers;
 }
 
-// TCP has no device whose writes could pass each other: one point, however many orderings there
-// are.
-std::span<const Ordering> orderings_of(const Plan& plan, Transport transport) {
-    const std::span<const Ordering> all = plan.orderings;
-    return needs_device(transport) ? all : all.first(std::min<size_t>(all.size(), 1));
-}
-
 // Adds a point for every combination of what a bandwidth point can vary in; latency varies in poll
 // mode, transport and ordering only.
 void add_points(const Plan& plan, Verb verb, Mode mode, uint32_t size, std::vector<Point>& points) {
@@ -108,7 +100,9 @@ void add_points(const Plan& plan, Verb verb, Mode mode, uint32_t size, std::vect
     const auto add_each = [&](uint32_t qps, uint32_t depth, uint32_t batch) {
         for (const Poll& poll : plan.polls) {
             for (const Transport transport : carriers) {
-                for (const Ordering ordering : orderings_of(plan, transport))
+                // TCP has no device whose writes could pass each other: it has one ordering.
+                const ptrdiff_t most = needs_device(transport) ? std::ssize(plan.orderings) : 1;
+                for (const Ordering ordering : plan.orderings | std::views::take(most))
                     points.push_back(make_point(plan,
                                                 {.verb = verb,
                                                  .transport = transport,
@@ -293,19 +287,6 @@ Result<> check_limits(const Point& point) {
 
 // ---- the words of plans: poll modes, sizes, times -----------------------------------------------
 namespace {
-unsigned take_unit(std::string_view& text) {
-    if (text.ends_with("iB"))
-        text.remove_suffix(2);
-    constexpr std::pair<char, unsigned> kUnits[] = {{'K', 10}, {'M', 20}, {'G', 30}};
-    for (const auto& [letter, shift] : kUnits) {
-        if (text.ends_with(letter) || text.ends_with(static_cast<char>(letter + ('a' - 'A')))) {
-            text.remove_suffix(1);
-            return shift;
-        }
-    }
-    return 0;
-}
-
 // "FROM..TO:*N" or "FROM..TO:+N"; without a step: *2.
 Result<std::vector<uint32_t>> parse_range(std::string_view text, size_t dots) {
     const auto bad = [&] {
@@ -372,7 +353,12 @@ Result<std::optional<Load>> parse_load(std::string_view text) {
 
 Result<uint32_t> parse_size(std::string_view text) {
     std::string_view number = text;
-    const unsigned shift = take_unit(number);
+    if (number.ends_with("iB"))
+        number.remove_suffix(2);
+    constexpr std::string_view kUnits = "KkMmGg";
+    const size_t unit = number.empty() ? std::string_view::npos : kUnits.find(number.back());
+    const size_t shift = unit == std::string_view::npos ? 0 : 10 * (unit / 2 + 1);
+    number.remove_suffix(shift != 0 ? 1 : 0);
     const auto value = number_of(number);
     if (!value || *value == 0 || *value > (uint64_t{kMaxSize} >> shift))
         return make_error(Code::BadInput,
