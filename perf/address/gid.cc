@@ -104,21 +104,17 @@ struct Judge {
     [[nodiscard]] GidVerdict judge_infiniband(const GidRow& row) const {
         const int later = std::min(static_cast<int>(row.index), 49);
         // The IPoIB interface of the row's port that has the first source.
-        const LocalAddress* best = nullptr;
-        int best_place = -1;
-        for (const LocalAddress& local : addresses) {
-            const int place = source_place(local.address);
-            if (local.device == row.device && local.port == row.port && place >= 0 &&
-                (best == nullptr || place < best_place)) {
-                best = &local;
-                best_place = place;
-            }
+        for (const Address& source : query.sources) {
+            const auto ipoib = std::ranges::find_if(addresses, [&](const LocalAddress& local) {
+                return local.address == source && local.device == row.device &&
+                       local.port == row.port;
+            });
+            if (ipoib != addresses.end())
+                return usable(
+                    kSource + nearer_by(source_place(source)) - later,
+                    row,
+                    "InfiniBand port of " + ipoib->netdev + ", where the route to the peer starts");
         }
-        if (best != nullptr)
-            return usable(
-                kSource + nearer_by(best_place) - later,
-                row,
-                "InfiniBand port of " + best->netdev + ", where the route to the peer starts");
         return usable(kInfiniBand - later, row, "InfiniBand port: addressed by LID");
     }
 };
@@ -205,19 +201,6 @@ bool is_device_name(std::string_view name) {
     const auto fine = [](unsigned char c) { return c > 0x20 && c < 0x7f && c != '/'; };
     return !name.empty() && name.size() < 64 && std::ranges::all_of(name, fine);
 }
-
-Result<AttachedGid> parse_one(const Json& entry) {
-    AttachedGid out;
-    out.device = TRY(required<std::string>(entry, "device"));
-    if (!is_device_name(out.device))
-        return make_error(Code::BadInput, "'device' is no device name: " + printable(out.device));
-    const auto text = TRY(required<std::string>(entry, "gid"));
-    const auto gid = parse_address(text);
-    if (!gid || gid->is_zero())
-        return make_error(Code::BadInput, "'gid' is no GID: " + printable(text));
-    out.gid = *gid;
-    return out;
-}
 }  // namespace
 
 Result<std::vector<AttachedGid>> parse_attach_file(std::string_view text) {
@@ -235,7 +218,14 @@ Result<std::vector<AttachedGid>> parse_attach_file(std::string_view text) {
         // An attachment whose GID was not known has none to offer.
         if (entry.is_object() && (!entry.contains("gid") || entry["gid"].is_null()))
             continue;
-        gids.push_back(TRY(parse_one(entry)));
+        auto device = TRY(required<std::string>(entry, "device"));
+        if (!is_device_name(device))
+            return make_error(Code::BadInput, "'device' is no device name: " + printable(device));
+        const auto value = TRY(required<std::string>(entry, "gid"));
+        const auto gid = parse_address(value);
+        if (!gid || gid->is_zero())
+            return make_error(Code::BadInput, "'gid' is no GID: " + printable(value));
+        gids.push_back({std::move(device), *gid});
     }
     return gids;
 }
