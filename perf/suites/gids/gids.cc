@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// gids: every GID of every device, and which one the rule would choose. The same tables and words
-// as --explain-gid, without a server.
 #include "perf/suites/gids/gids.h"
 
 #include "perf/system/tcp.h"
@@ -9,12 +7,21 @@
 namespace perf {
 
 namespace {
-Json to_json(const Candidates& found, const std::string& peer) {
-    Json out = {{"peer", peer.empty() ? Json() : Json(peer)},
-                {"sources", Json::array()},
-                {"gids", Json::array()},
-                {"remarks", found.choice.remarks}};
-    for (const Address& source : found.query.sources)
+Result<> show_gids(const LookOptions& options, Document& document) {
+    std::vector<Address> sources;
+    if (!options.peer.empty())
+        sources = TRY(sources_towards(options.peer));
+    const Candidates found =
+        TRY(find_candidates(document.around.verbs, options.side.wish, sources));
+    document.say(found.explanation());
+    if (options.peer.empty())
+        document.say("note: without --peer no route is asked: chosen as for `rdma-perf loop`\n");
+    Json& out = document.members;
+    out = {{"peer", options.peer.empty() ? Json() : Json(options.peer)},
+           {"sources", Json::array()},
+           {"gids", Json::array()},
+           {"remarks", found.choice.remarks}};
+    for (const Address& source : sources)
         out["sources"].push_back(source.text());
     for (const GidVerdict& verdict : found.choice.verdicts) {
         const GidRow& row = found.tables.rows[verdict.row];
@@ -33,19 +40,6 @@ Json to_json(const Candidates& found, const std::string& peer) {
                                {"chosen", found.choice.chosen == verdict.row},
                                {"reason", verdict.reason}});
     }
-    return out;
-}
-
-Result<> show_gids(const LookOptions& options, Document& document) {
-    std::vector<Address> sources;
-    if (!options.peer.empty())
-        sources = TRY(sources_towards(options.peer));
-    const Candidates found =
-        TRY(find_candidates(document.around.verbs, options.side.wish, sources));
-    document.say(found.explanation());
-    if (options.peer.empty())
-        document.say("note: without --peer no route is asked: chosen as for `rdma-perf loop`\n");
-    document.members = to_json(found, options.peer);
     if (found.chosen() != nullptr)
         return {};
     return make_error(Code::Unsupported, "no GID is usable").advise(found.way_out());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gids: every GID of every device, and the one that would be used.
+// gids: every GID of every device, and which one the rule would choose. The same tables and words
+// as --explain-gid, without a server.
 #pragma once
 
 #include "perf/report/suite.h"
