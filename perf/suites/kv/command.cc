@@ -39,8 +39,6 @@ Result<Plan> parse_plan(const Words& words, uint64_t seed) {
 
 // ---- report -------------------------------------------------------------------------------------
 namespace {
-constexpr Method kMethods[] = {Method::Send, Method::Read};
-
 struct Column {
     std::string_view name;  // with its unit
     std::string_view head;
@@ -144,16 +142,6 @@ Json summary_of(const Findings& findings, Method method) {
     }
     return out;
 }
-
-Json env_of(const Findings& findings) {
-    if (!findings.server)
-        return {};
-    return {{"client", side_json(own_hello(), findings.client_device)},
-            {"server", side_json(*findings.server, findings.server_device)},
-            {"mtu_bytes", findings.agreed.mtu},
-            {"poll", perf::name_of(findings.agreed.poll)},
-            {"server_poll", perf::name_of(findings.agreed.server_poll)}};
-}
 }  // namespace
 
 bool Findings::corrupt() const {
@@ -187,7 +175,7 @@ std::string table_of(const Findings& findings) {
         "get by");
     for (const Column& column : kColumns)
         out += fmt::format("  {:>24}", column.head);
-    for (const Method method : kMethods) {
+    for (const Method method : {Method::Send, Method::Read}) {
         out += fmt::format("\n{:<6}", name_of(method));
         for (const Column& column : kColumns)
             out += fmt::format("  {:>24}", cell(column, estimate(findings, method, column)));
@@ -211,7 +199,7 @@ Json to_json(const Findings& findings) {
                   {"time_ms", plan.time_ms},
                   {"reps", plan.reps},
                   {"seed", plan.shape.seed}}},
-                {"env", env_of(findings)},
+                {"env", Json()},
                 {"results", Json::array()},
                 {"summary",
                  {{"send", summary_of(findings, Method::Send)},
@@ -220,6 +208,12 @@ Json to_json(const Findings& findings) {
                    {{"ratio", ratio.ratio},
                     {"ci95", perf::to_json(ratio.interval)},
                     {"verdict", perf::name_of(judge(ratio, Better::Higher))}}}}}};
+    if (findings.server)
+        out["env"] = {{"client", side_json(own_hello(), findings.client_device)},
+                      {"server", side_json(*findings.server, findings.server_device)},
+                      {"mtu_bytes", findings.agreed.mtu},
+                      {"poll", perf::name_of(findings.agreed.poll)},
+                      {"server_poll", perf::name_of(findings.agreed.server_poll)}};
     for (const Trial& trial : findings.trials)
         out["results"].push_back(json_of(trial));
     return out;

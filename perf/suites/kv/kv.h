@@ -12,7 +12,6 @@
 #include "perf/engine/link.h"
 #include "perf/engine/ring.h"
 #include "perf/measure/client.h"
-#include "perf/measure/statistics.h"
 #include "perf/report/suite.h"
 #include "perf/suites/kv/table.h"
 
