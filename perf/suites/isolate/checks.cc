@@ -225,11 +225,6 @@ Result<Outcome> check_key_guessing(Arena& arena) {
 }
 
 // ---- the server's memory, and datagrams to it ---------------------------------------------------
-// Each check runs with the right key before and after, so that a refusal means the key and not the
-// connection.
-constexpr std::string_view kDistrust =
-    "do not trust one-sided access on this device: report it with kernel and driver version";
-
 // What an attempt came to; empty if it failed without a trace.
 Result<std::string> breach_of(Arena& arena, ibv_wc_status status) {
     if (const auto damage = TRY(arena.damage()))
@@ -243,6 +238,8 @@ Result<std::string> breach_of(Arena& arena, ibv_wc_status status) {
     return std::string(status == IBV_WC_SUCCESS ? "no refusal" : "");
 }
 
+// Each check runs with the right key before and after, so that a refusal means the key and not the
+// connection.
 Result<Outcome> must_be_refused(Arena& arena, std::initializer_list<Aim> aims) {
     TRY(arena.control_run().context("control run before"));
     Outcome outcome;
@@ -264,7 +261,9 @@ Result<Outcome> must_be_refused(Arena& arena, std::initializer_list<Aim> aims) {
             outcome.verdict = IsolationVerdict::Finding;
     }
     if (outcome.verdict == IsolationVerdict::Fail)
-        outcome.fix = kDistrust;
+        outcome.fix =
+            "do not trust one-sided access on this device: report it with kernel and driver "
+            "version";
     else
         outcome.observed += "; memory unchanged";
     TRY(arena.control_run().context("control run after"));

@@ -25,10 +25,15 @@ namespace perf {
 inline constexpr int kProbeAccess = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
 
 // The layout of the page: slot 0 of `in`.
-Layout target_layout();
+inline Layout target_layout() {
+    constexpr uint32_t kPageSize = 4096;
+    return layout_of({.verb = Verb::Write, .size = kPageSize, .slots = 1}, Side::Server);
+}
 
 // The pattern of a round, which the client knows as well.
-PatternKey target_pattern(uint64_t seed, uint32_t round);
+inline PatternKey target_pattern(uint64_t seed, uint32_t round) {
+    return {.seed = seed, .qp = 0, .seq = round};
+}
 
 // ---- the client's side --------------------------------------------------------------------------
 inline constexpr uint32_t kAimLength = 64;

@@ -9,28 +9,13 @@
 namespace perf {
 
 namespace {
-constexpr uint32_t kPageSize = 4096;
 constexpr uint32_t kDatagram = 256;  // more than a datagram of the tests with its GRH
 constexpr uint32_t kInboxSlots = 32;
 constexpr auto kListenPatience = std::chrono::seconds(1);
 constexpr int kOpen = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-}  // namespace
 
-Layout target_layout() {
-    return layout_of({.verb = Verb::Write, .size = kPageSize, .slots = 1}, Side::Server);
-}
-
-PatternKey target_pattern(uint64_t seed, uint32_t round) {
-    return {.seed = seed, .qp = 0, .seq = round};
-}
-
-namespace {
 constexpr std::string_view kMessages[] = {
     "isolate", "probe", "inspect", "listen", "hear", "release"};
-
-bool consents(const SideOptions& options) {
-    return options.allow_isolation_tests;
-}
 
 // One page that a client may try to reach in ways that must fail, with a guard page before it and
 // one behind it. Nothing else of the server is registered for remote access meanwhile.
@@ -73,7 +58,7 @@ class IsolationHalf : public ServerHalf {
 
     // The page holds the pattern of round 0.
     Result<Json> expose(const Json& frame) {
-        if (!consents(*lent_.options))
+        if (!lent_.options->allow_isolation_tests)
             return make_error(Code::Refused, "this server does not take part in isolation tests")
                 .advise("start it with: rdma-perf serve --allow-isolation-tests");
         seed_ = TRY(required<uint64_t>(frame, "seed"));
@@ -181,7 +166,7 @@ class IsolationHalf : public ServerHalf {
 const ServedSuite kServedIsolation = {
     .what = "isolation tests",
     .capability = kIsolationCapability,
-    .takes_part = consents,
+    .takes_part = [](const SideOptions& options) { return options.allow_isolation_tests; },
     .messages = kMessages,
     .make = [](const Lent& lent) -> std::unique_ptr<ServerHalf> {
         return std::make_unique<IsolationHalf>(lent);
