@@ -11,10 +11,8 @@
 namespace perf {
 
 namespace {
-using Pair = std::pair<const Series*, const Series*>;
-
 struct Pairs {
-    std::vector<Pair> pairs;
+    std::vector<std::pair<const Series*, const Series*>> pairs;
     std::vector<const Series*> only_a;
     std::vector<const Series*> only_b;
 };
@@ -40,19 +38,6 @@ void pair_up(Pairs& out, Key (*key_of)(const Series&)) {
     std::erase_if(out.only_b, paired);
 }
 
-// Equal in everything first: a report may hold the same point with several settings on purpose.
-// What is left and has one counterpart is the same point under other settings.
-Pairs match(const ReportFile& a, const ReportFile& b) {
-    Pairs out;
-    for (const Series& series : a.series)
-        out.only_a.push_back(&series);
-    for (const Series& series : b.series)
-        out.only_b.push_back(&series);
-    pair_up(out, [](const Series& s) { return Key{s.identity, s.settings}; });
-    pair_up(out, [](const Series& s) { return Key{s.identity, {}}; });
-    return out;
-}
-
 // Adds what differs, once for each pair of values.
 void note(std::vector<Difference>& list, Difference seen) {
     const auto same = std::ranges::find_if(list, [&](const Difference& known) {
@@ -74,13 +59,12 @@ std::vector<Difference> differences_of(const ReportFile& a,
         // What one of the reports does not tell is no difference.
         if (a.settings[i] != b.settings[i] && !a.settings[i].empty() && !b.settings[i].empty())
             note(out,
-                 {&side_settings()[i / 2], kWhose[i % 2], a.settings[i], b.settings[i], 0, false});
+                 {&kSideSettings[i / 2], kWhose[i % 2], a.settings[i], b.settings[i], 0, false});
     }
-    const auto settings = point_settings();
     for (const auto& [x, y] : matched.pairs) {
-        for (size_t i = 0; i < settings.size(); ++i) {
+        for (size_t i = 0; i < std::size(kPointSettings); ++i) {
             if (x->settings[i] != y->settings[i])
-                note(out, {&settings[i], "", x->settings[i], y->settings[i], 1, false});
+                note(out, {&kPointSettings[i], "", x->settings[i], y->settings[i], 1, false});
         }
     }
     return out;
@@ -136,7 +120,15 @@ bool Comparison::meets(std::optional<Expect> expect) const {
 Comparison compare_reports(const ReportFile& a,
                            const ReportFile& b,
                            const std::vector<std::string>& allow) {
-    const Pairs matched = match(a, b);
+    Pairs matched;
+    for (const Series& series : a.series)
+        matched.only_a.push_back(&series);
+    for (const Series& series : b.series)
+        matched.only_b.push_back(&series);
+    // Equal in everything first: a report may hold the same point with several settings on purpose.
+    // What is left and has one counterpart is the same point under other settings.
+    pair_up(matched, [](const Series& s) { return Key{s.identity, s.settings}; });
+    pair_up(matched, [](const Series& s) { return Key{s.identity, {}}; });
     Comparison out;
     out.differences = differences_of(a, b, matched);
     for (Difference& difference : out.differences)

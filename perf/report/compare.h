@@ -10,7 +10,6 @@
 
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +31,36 @@ struct Setting {
     std::string_view before = {};
 };
 
-std::span<const Setting> point_settings();
-std::span<const Setting> side_settings();
+inline constexpr Setting kPointSettings[] = {
+    {"mtu", "mtu_bytes", "path MTU"},
+    {"inline", "inline_bytes", "inline bytes"},
+    {"depth", "depth", "depth"},
+    {"batch", "batch", "batch"},
+    {"poll", "poll", "client's poll mode"},
+    {"poll", "server_poll", "server's poll mode"},
+    {"transport", "transport", "transport"},
+    {"ordering", "ordering", "client's PCIe ordering", R"("strict")"},
+    {"ordering", "server_ordering", "server's PCIe ordering", R"("strict")"},
+    {"tclass", "traffic_class", "traffic class", "0"},
+    {"sl", "service_level", "service level", "0"},
+    {"flow-label", "flow_label", "flow label", "0"},
+    {"pkey", "pkey_index", "partition key's index", "0"},
+    {"reads", "reads", "reads in flight", "0"},
+    {"signal", "signal", "messages for each completion", "@batch"},
+    {"ring", "slots", "messages in a ring"},
+    {"with", "with", "load beside", R"("none")"},
+};
+inline constexpr Setting kSideSettings[] = {
+    {"kernel", "", "kernel"},
+    {"gid", "", "GID type"},
+    {"adapter", "", "adapter"},
+    {"firmware", "", "firmware"},
+    {"pcie", "", "PCIe link"},
+    {"cpu", "", "processor"},
+    {"governor", "", "frequency governor"},
+    {"rdma-core", "", "rdma-core"},
+    {"memory", "", "memory"},
+};
 
 // The words of --allow, each once.
 std::vector<std::string_view> allow_words();
@@ -42,7 +69,7 @@ std::vector<std::string_view> allow_words();
 struct Series {
     std::string label;     // "write bw 4096 B", with whatever else tells it from others
     std::string identity;  // what must be equal for two series to be compared at all
-    std::vector<std::string> settings;  // in the order of point_settings(), as JSON
+    std::vector<std::string> settings;  // in the order of kPointSettings, as JSON
     Json point;
     size_t repetitions = 0;
     size_t wrong = 0;                                         // repetitions whose data was wrong
@@ -53,7 +80,7 @@ struct ReportFile {
     std::string name;  // what the person called it
     std::string started;
     uint64_t seed = 0;
-    std::vector<std::string> settings;  // in the order of side_settings(): client's, server's
+    std::vector<std::string> settings;  // in the order of kSideSettings: client's, server's
     std::vector<Series> series;         // in the order of the file
 };
 

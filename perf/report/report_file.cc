@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -11,37 +12,6 @@
 namespace perf {
 
 namespace {
-constexpr Setting kPointSettings[] = {
-    {"mtu", "mtu_bytes", "path MTU"},
-    {"inline", "inline_bytes", "inline bytes"},
-    {"depth", "depth", "depth"},
-    {"batch", "batch", "batch"},
-    {"poll", "poll", "client's poll mode"},
-    {"poll", "server_poll", "server's poll mode"},
-    {"transport", "transport", "transport"},
-    {"ordering", "ordering", "client's PCIe ordering", R"("strict")"},
-    {"ordering", "server_ordering", "server's PCIe ordering", R"("strict")"},
-    {"tclass", "traffic_class", "traffic class", "0"},
-    {"sl", "service_level", "service level", "0"},
-    {"flow-label", "flow_label", "flow label", "0"},
-    {"pkey", "pkey_index", "partition key's index", "0"},
-    {"reads", "reads", "reads in flight", "0"},
-    {"signal", "signal", "messages for each completion", "@batch"},
-    {"ring", "slots", "messages in a ring"},
-    {"with", "with", "load beside", R"("none")"},
-};
-constexpr Setting kSideSettings[] = {
-    {"kernel", "", "kernel"},
-    {"gid", "", "GID type"},
-    {"adapter", "", "adapter"},
-    {"firmware", "", "firmware"},
-    {"pcie", "", "PCIe link"},
-    {"cpu", "", "processor"},
-    {"governor", "", "frequency governor"},
-    {"rdma-core", "", "rdma-core"},
-    {"memory", "", "memory"},
-};
-
 // Members of a point that neither name it nor change what is measured.
 constexpr std::string_view kIgnored[] = {"iterations", "time_ms", "verify", "seed"};
 
@@ -222,17 +192,10 @@ Result<T> about_file(Result<T> result, const std::string& name) {
 }
 }  // namespace
 
-std::span<const Setting> point_settings() {
-    return kPointSettings;
-}
-
-std::span<const Setting> side_settings() {
-    return kSideSettings;
-}
-
 std::vector<std::string_view> allow_words() {
     std::vector<std::string_view> words;
-    for (const auto list : {point_settings(), side_settings()}) {
+    using Settings = std::span<const Setting>;
+    for (const Settings list : {Settings(kPointSettings), Settings(kSideSettings)}) {
         for (const Setting& setting : list) {
             if (std::ranges::find(words, setting.allow) == words.end())
                 words.push_back(setting.allow);

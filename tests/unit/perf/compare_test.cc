@@ -132,7 +132,7 @@ TEST(Compare, MachinesAreToldApartWhereBothReportsTell) {
 }
 
 TEST(Compare, EverySettingOfAPointCounts) {
-    for (const Setting& setting : point_settings()) {
+    for (const Setting& setting : kPointSettings) {
         Json report = to_json(test::sample_report());
         for (Json& result : report["results"])
             result["point"][std::string(setting.member)] = "other";
@@ -153,7 +153,7 @@ TEST(Compare, ReportsOfOlderProgramsHaveWhatTheyMeasuredWith) {
         result.point.ordering = result.server_ordering = Ordering::Strict;
     Json old = to_json(strict);
     for (Json& result : old["results"]) {
-        for (const Setting& setting : point_settings()) {
+        for (const Setting& setting : kPointSettings) {
             if (!setting.before.empty())
                 result["point"].erase(std::string(setting.member));
         }
