@@ -183,29 +183,6 @@ Error not_known(std::string_view text, const std::string& why) {
     return make_error(Code::Usage, "--expect '{}': {}", printable(text), why)
         .advise("write it as in: --expect 'bw>=90Gb/s,p99<=60us'");
 }
-
-Result<Expectation> parse_one(std::string_view text) {
-    const size_t sign = text.find_first_of("<>");
-    if (sign == std::string_view::npos || text.substr(sign + 1, 1) != "=")
-        return not_known(text, "it has neither >= nor <=");
-    const auto* metric =
-        std::ranges::find(kExpectedMetrics, text.substr(0, sign), &ExpectedMetric::name);
-    if (metric == std::end(kExpectedMetrics))
-        return not_known(text, "the metric is none of " + names_of(kExpectedMetrics));
-    const std::string_view value = text.substr(sign + 2);
-    double number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error != std::errc() || !std::isfinite(number) || number < 0)
-        return not_known(text, "there is no number");
-    const std::string_view word = value.substr(static_cast<size_t>(end - value.data()));
-    const auto unit = std::ranges::find(metric->units, word, &Unit::name);
-    if (unit == metric->units.end())
-        return not_known(text, "the unit is none of " + names_of(metric->units));
-    return Expectation{.metric = metric,
-                       .at_least = text[sign] == '>',
-                       .limit = number * unit->factor,
-                       .text = std::string(text)};
-}
 }  // namespace
 
 Result<std::vector<Expectation>> parse_expectations(std::string_view text) {
@@ -213,7 +190,27 @@ Result<std::vector<Expectation>> parse_expectations(std::string_view text) {
     if (text.empty())
         return all;
     for (const std::string_view part : split(text, ',')) {
-        all.push_back(TRY(parse_one(part)));
+        const size_t sign = part.find_first_of("<>");
+        if (sign == std::string_view::npos || part.substr(sign + 1, 1) != "=")
+            return not_known(part, "it has neither >= nor <=");
+        const auto* metric =
+            std::ranges::find(kExpectedMetrics, part.substr(0, sign), &ExpectedMetric::name);
+        if (metric == std::end(kExpectedMetrics))
+            return not_known(part, "the metric is none of " + names_of(kExpectedMetrics));
+        const std::string_view value = part.substr(sign + 2);
+        double number = 0;
+        const char* last = value.data() + value.size();
+        const auto [end, error] = std::from_chars(value.data(), last, number);
+        if (error != std::errc() || !std::isfinite(number) || number < 0)
+            return not_known(part, "there is no number");
+        const std::string_view word = value.substr(static_cast<size_t>(end - value.data()));
+        const auto unit = std::ranges::find(metric->units, word, &Unit::name);
+        if (unit == metric->units.end())
+            return not_known(part, "the unit is none of " + names_of(metric->units));
+        all.push_back({.metric = metric,
+                       .at_least = part[sign] == '>',
+                       .limit = number * unit->factor,
+                       .text = std::string(part)});
         if (all.size() > kMaxValues)
             return not_known(part, fmt::format("there are more than {}", kMaxValues));
     }
