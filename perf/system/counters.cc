@@ -24,32 +24,25 @@ constexpr size_t kNameLimit = 128;
 
 // rxe: rxe_hw_counters.c. mlx5: drivers/infiniband/hw/mlx5/counters.c. bnxt_re: hw_counters.c
 // there; irdma, erdma: the TCP of their iWARP side. EFA: efa_verbs.c.
-constexpr std::string_view kRetransmits =
-    "completer_retry_err duplicate_request out_of_seq_request rcvd_rnr_err rcvd_seq_err "
-    "retry_exceeded_err retry_rnr_exceeded_err send_rnr_err implied_nak_seq_err "
-    "local_ack_timeout_err out_of_sequence packet_seq_err req_rnr_retries_exceeded "
-    "req_transport_retries_exceeded rnr_nak_retry_err roce_adp_retrans roce_adp_retrans_to "
-    "max_retry_exceeded missing_resp rnr_naks_rcvd seq_err_naks_rcvd to_retransmits "
-    "retrans_pkts retrans_timeout_events tcpRetransSegs";
-
-// The last eight are a netdev's. No rx_dropped: it counts what no protocol here wanted, as LLDP.
-constexpr std::string_view kLosses =
-    "send_err out_of_buffer rx_icrc_encapsulated oos_drop_count res_oos_drop_count rx_drops "
-    "excessive_buffer_overrun_errors local_link_integrity_errors port_rcv_errors "
-    "port_xmit_discards symbol_error VL15_dropped rx_crc_errors rx_errors rx_fifo_errors "
-    "rx_missed_errors rx_over_errors tx_dropped tx_errors tx_fifo_errors";
-
-// The same sources; port_xmit_wait: PortCounters, ticks in which an InfiniBand port had data and no
-// credits. Pause frames of Ethernet are ethtool's, and not seen here.
-constexpr std::string_view kCongestion =
-    "np_cnp_sent np_ecn_marked_roce_packets rp_cnp_handled rp_cnp_ignored cnpHandled "
-    "cnpIgnored cnpSent RxECNMrkd rx_cnp_pkts rx_ecn_marked_pkts tx_cnp_pkts port_xmit_wait";
-
-// A list has a name between blanks.
-bool contains(std::string_view list, std::string_view name) {
-    const auto names = words_of(list);
-    return std::ranges::find(names, name) != names.end();
-}
+constexpr std::pair<Trouble, std::string_view> kTroubles[] = {
+    {Trouble::Retransmit,
+     "completer_retry_err duplicate_request out_of_seq_request rcvd_rnr_err rcvd_seq_err "
+     "retry_exceeded_err retry_rnr_exceeded_err send_rnr_err implied_nak_seq_err "
+     "local_ack_timeout_err out_of_sequence packet_seq_err req_rnr_retries_exceeded "
+     "req_transport_retries_exceeded rnr_nak_retry_err roce_adp_retrans roce_adp_retrans_to "
+     "max_retry_exceeded missing_resp rnr_naks_rcvd seq_err_naks_rcvd to_retransmits "
+     "retrans_pkts retrans_timeout_events tcpRetransSegs"},
+    // The last eight are a netdev's. No rx_dropped: it counts what no protocol here wanted (LLDP).
+    {Trouble::Loss,
+     "send_err out_of_buffer rx_icrc_encapsulated oos_drop_count res_oos_drop_count rx_drops "
+     "excessive_buffer_overrun_errors local_link_integrity_errors port_rcv_errors "
+     "port_xmit_discards symbol_error VL15_dropped rx_crc_errors rx_errors rx_fifo_errors "
+     "rx_missed_errors rx_over_errors tx_dropped tx_errors tx_fifo_errors"},
+    // port_xmit_wait: PortCounters, ticks in which an InfiniBand port had data and no credits.
+    // Pause frames of Ethernet are ethtool's, and not seen here.
+    {Trouble::Congestion,
+     "np_cnp_sent np_ecn_marked_roce_packets rp_cnp_handled rp_cnp_ignored cnpHandled "
+     "cnpIgnored cnpSent RxECNMrkd rx_cnp_pkts rx_ecn_marked_pkts tx_cnp_pkts port_xmit_wait"}};
 
 Result<> check_name(std::string_view what, const std::string& name) {
     if (!name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
@@ -59,20 +52,19 @@ Result<> check_name(std::string_view what, const std::string& name) {
 }
 
 // A decimal number and at most a newline; drivers answer "N/A (no PMA)" or an error instead.
-std::optional<uint64_t> number_in(base::RealFiles& files, const std::string& path) {
-    const auto text = files.read(path, kCounterFileLimit);
+std::optional<uint64_t> number_in(const std::string& path) {
+    const auto text = base::RealFiles().read(path, kCounterFileLimit);
     return text ? number_of(std::string_view(*text).substr(0, text->find('\n'))) : std::nullopt;
 }
 
 void read_folder(const std::string& folder, std::string_view kind, Counters& out) {
-    base::RealFiles files;
-    const auto names = files.list(folder);
+    const auto names = base::RealFiles().list(folder);
     if (!names)
         return;  // not there: this kernel, driver or container does not show it
     for (const std::string& name : *names) {
         if (out.size() >= kMostCounters)
             return;
-        if (const auto value = number_in(files, folder + "/" + name))
+        if (const auto value = number_in(folder + "/" + name))
             out[fmt::format("{}/{}", kind, name)] = *value;
     }
 }
@@ -95,9 +87,8 @@ Result<Counters> read_counters(const CounterSource& source, const std::string& s
     const std::string netdev = fmt::format("{}/class/net/{}", sysfs, source.netdev);
     // The name is the one in the netdev's own namespace: here another interface may have it, or this
     // /sys may show another namespace. It is ours if both agree on the index.
-    base::RealFiles files;
     const unsigned index = ::if_nametoindex(source.netdev.c_str());
-    if (index != 0 && number_in(files, netdev + "/ifindex") == index)
+    if (index != 0 && number_in(netdev + "/ifindex") == index)
         read_folder(netdev + "/statistics", "netdev", out);
     return out;
 }
@@ -114,11 +105,11 @@ Counters grown(const Counters& before, const Counters& after) {
 
 std::optional<Trouble> trouble_of(std::string_view counter) {
     const std::string_view name = counter.substr(counter.rfind('/') + 1);  // npos + 1 is 0
-    if (contains(kRetransmits, name))
-        return Trouble::Retransmit;
-    if (contains(kCongestion, name))
-        return Trouble::Congestion;
-    return contains(kLosses, name) ? std::optional(Trouble::Loss) : std::nullopt;
+    for (const auto& [trouble, names] : kTroubles) {
+        if (std::ranges::count(words_of(names), name) != 0)
+            return trouble;
+    }
+    return std::nullopt;
 }
 
 std::vector<std::string> flags_of(const Counters& grown) {

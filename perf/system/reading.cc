@@ -66,8 +66,7 @@ std::optional<std::string> read_line(const std::string& path) {
 }
 
 std::optional<std::vector<std::string>> read_names(const std::string& path) {
-    base::RealFiles files;
-    auto names = files.list(path);
+    auto names = base::RealFiles().list(path);
     if (!names)
         return std::nullopt;
     std::erase_if(*names, [](const std::string& name) {
