@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <span>
+#include <array>
 #include <type_traits>
 
 #include <dlfcn.h>
@@ -17,19 +17,15 @@ constexpr int kDmaBufHandle = 1;    // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, and 
 // What differs between the vendors but for their names of the same functions.
 struct Vendor {
     std::string_view word;
-    std::span<const char* const> libraries;  // the newest first
+    std::array<const char*, 4> libraries;  // the newest first; null: no more
     std::string_view install;
     std::string_view expose;
     std::string_view peer_memory;
 };
 
-constexpr const char* kCudaLibraries[] = {"libcuda.so.1"};
-constexpr const char* kHipLibraries[] = {
-    "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"};
-
 constexpr Vendor kCuda = {
     .word = "cuda",
-    .libraries = kCudaLibraries,
+    .libraries = {"libcuda.so.1"},
     .install =
         "install NVIDIA's driver, and give it to the container: docker run --gpus all, "
         "podman run --device nvidia.com/gpu=all",
@@ -39,7 +35,7 @@ constexpr Vendor kCuda = {
         "the host: modprobe nvidia-peermem"};
 constexpr Vendor kRocm = {
     .word = "rocm",
-    .libraries = kHipLibraries,
+    .libraries = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"},
     .install = "install ROCm's HIP runtime where rdma-perf runs, so that the loader finds it",
     .expose = "see rocminfo here, and give the container /dev/kfd and /dev/dri",
     .peer_memory =
@@ -70,8 +66,10 @@ struct GpuCalls {
 Result<GpuCalls> load_gpu(const Vendor& vendor) {
     // Never closed: drivers leave threads behind.
     void* library = nullptr;
-    for (size_t i = 0; library == nullptr && i < vendor.libraries.size(); ++i)
-        library = ::dlopen(vendor.libraries[i], RTLD_NOW | RTLD_LOCAL);
+    for (const char* name : vendor.libraries) {
+        if (library == nullptr && name != nullptr)
+            library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    }
     if (library == nullptr) {
         const char* why = ::dlerror();
         return make_error(Code::Unsupported,

@@ -65,15 +65,6 @@ class HostMemory : public BufferSource {
     const bool huge_;
 };
 
-Result<Buffers> open_huge() {
-    const auto size = value_after(read_start("/proc/meminfo").value_or(""), "Hugepagesize:");
-    const auto kib = size ? number_of(size->substr(0, size->find(' '))) : std::nullopt;
-    if (!kib || *kib == 0)
-        return make_error(Code::Unsupported, "this kernel has no huge pages")
-            .advise("use --memory host");
-    return Buffers(std::make_shared<HostMemory>("huge", *kib * 1024, true));
-}
-
 // One that the program that started this one made, and left open. Buffers are pieces of it, one
 // behind the other; all of it is free again once the last one is.
 class DmaBuf : public BufferSource {
@@ -106,12 +97,6 @@ class DmaBuf : public BufferSource {
         return used_ - bytes;
     }
 
-    void give_back() {
-        const std::lock_guard guard(lock_);
-        if (--pieces_ == 0)
-            used_ = 0;
-    }
-
     int fd_;
     uint64_t size_;
     std::mutex lock_;
@@ -129,7 +114,9 @@ class DmaBuf::Piece : public Buffer {
     ~Piece() override {
         if (!inside_.empty())
             (void)::munmap(inside_.data(), inside_.size());
-        from_->give_back();
+        const std::lock_guard guard(from_->lock_);
+        if (--from_->pieces_ == 0)
+            from_->used_ = 0;
     }
 
     Result<> map(size_t bytes) {
@@ -186,15 +173,6 @@ Result<std::unique_ptr<Buffer>> DmaBuf::allocate(size_t bytes) {
     return std::unique_ptr<Buffer>(std::move(piece));
 }
 
-Result<Buffers> open_dma_buf(unsigned number) {
-    const int fd = static_cast<int>(number);
-    const off_t size = ::lseek(fd, 0, SEEK_END);
-    if (size <= 0)
-        return sys_error(fmt::format("find the size of descriptor {}", fd))
-            .advise("leave a dma-buf open at that number in the program that starts rdma-perf");
-    return Buffers(std::make_shared<DmaBuf>(fd, static_cast<uint64_t>(size)));
-}
-
 // "cuda" is "cuda:0".
 std::optional<unsigned> number_behind(std::string_view word, std::string_view kind, bool is_due) {
     constexpr uint64_t kMost = 65535;
@@ -218,8 +196,14 @@ const Buffers& host_memory() {
 Result<Buffers> open_memory(std::string_view word) {
     if (word == "host")
         return Buffers(host_memory());
-    if (word == "huge")
-        return open_huge();
+    if (word == "huge") {
+        const auto size = value_after(read_start("/proc/meminfo").value_or(""), "Hugepagesize:");
+        const auto kib = size ? number_of(size->substr(0, size->find(' '))) : std::nullopt;
+        if (!kib || *kib == 0)
+            return make_error(Code::Unsupported, "this kernel has no huge pages")
+                .advise("use --memory host");
+        return Buffers(std::make_shared<HostMemory>("huge", *kib * 1024, true));
+    }
     const auto cuda = number_behind(word, "cuda", false);
     const auto rocm = number_behind(word, "rocm", false);
     const auto descriptor = number_behind(word, "dmabuf", true);
@@ -232,9 +216,14 @@ Result<Buffers> open_memory(std::string_view word) {
     // Small messages may ride in the completion itself, from where libmlx5 would copy them to the
     // buffer.
     (void)::setenv("MLX5_SCATTER_TO_CQE", "0", 1);  // NOLINT(concurrency-mt-unsafe)
-    if (descriptor)
-        return open_dma_buf(*descriptor);
-    return cuda ? open_gpu("cuda", *cuda) : open_gpu("rocm", *rocm);
+    if (!descriptor)
+        return cuda ? open_gpu("cuda", *cuda) : open_gpu("rocm", *rocm);
+    const int fd = static_cast<int>(*descriptor);
+    const off_t size = ::lseek(fd, 0, SEEK_END);
+    if (size <= 0)
+        return sys_error(fmt::format("find the size of descriptor {}", fd))
+            .advise("leave a dma-buf open at that number in the program that starts rdma-perf");
+    return Buffers(std::make_shared<DmaBuf>(fd, static_cast<uint64_t>(size)));
 }
 
 Result<Owned<ibv_mr>> register_buffer(
