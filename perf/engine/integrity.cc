@@ -8,7 +8,6 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
-#include "perf/engine/engine.h"
 #include "perf/engine/tcp_lane.h"
 
 namespace perf {

@@ -67,13 +67,15 @@ constexpr LaneSpeed kLaneSpeeds[] = {{1, 2.5e9, 2e9},                        // 
 // Code of a width, and how many lanes it has.
 constexpr std::pair<uint32_t, uint32_t> kWidths[] = {{1, 1}, {2, 4}, {4, 8}, {8, 12}, {16, 2}};
 
-HeaderStack stack_of(const DeviceInfo& info) {
-    if (info.gid_type == GidType::RoceV2)
-        return info.gid.is_v4() ? HeaderStack::RoceV2Ipv4 : HeaderStack::RoceV2Ipv6;
-    if (info.gid_type == GidType::RoceV1)
+HeaderStack stack_between(const DeviceInfo& own, const DeviceInfo& peer, const Marks& marks) {
+    if (own.gid_type == GidType::RoceV2)
+        return own.gid.is_v4() ? HeaderStack::RoceV2Ipv4 : HeaderStack::RoceV2Ipv6;
+    if (own.gid_type == GidType::RoceV1)
         return HeaderStack::RoceV1;
     // An active InfiniBand port has a LID; an iWARP port has none, and its GIDs no type of theirs.
-    return info.lid != 0 ? HeaderStack::InfiniBand : HeaderStack::Iwarp;
+    if (own.lid == 0)
+        return HeaderStack::Iwarp;
+    return needs_grh(own, peer, marks) ? HeaderStack::InfiniBandGrh : HeaderStack::InfiniBand;
 }
 }  // namespace
 
@@ -99,10 +101,7 @@ Wire wire_between(const DeviceInfo& own, const DeviceInfo& peer, uint32_t mtu, c
     uint64_t speed = std::min(own.link_bps, peer.link_bps);
     if (speed == 0)
         speed = std::max(own.link_bps, peer.link_bps);
-    HeaderStack stack = stack_of(own);
-    if (stack == HeaderStack::InfiniBand && needs_grh(own, peer, marks))
-        stack = HeaderStack::InfiniBandGrh;
-    return {.link_bps = speed, .mtu = mtu, .stack = stack};
+    return {.link_bps = speed, .mtu = mtu, .stack = stack_between(own, peer, marks)};
 }
 
 double limit_margin(const Point& point, uint64_t messages) {

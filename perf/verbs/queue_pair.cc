@@ -60,10 +60,6 @@ bool needs_grh(const DeviceInfo& own, const DeviceInfo& peer, const Marks& marks
                        peer.gid.bytes.begin());
 }
 
-End end_of(const Device& device) {
-    return {.verbs = device.verbs, .own = device.info, .software = device.software};
-}
-
 Result<> to_init(const End& end, ibv_qp* qp, int access, uint32_t queue_key) {
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_INIT;

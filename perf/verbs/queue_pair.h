@@ -17,7 +17,9 @@ struct End {
     Marks marks = {};
 };
 
-End end_of(const Device& device);
+inline End end_of(const Device& device) {
+    return {.verbs = device.verbs, .own = device.info, .software = device.software};
+}
 
 // Whether packets between the two carry a GRH. RoCE's always do; InfiniBand's where a port demands
 // it (IBV_QPF_GRH_REQUIRED: applications must, says ibv_query_port(3)), where the subnets differ,

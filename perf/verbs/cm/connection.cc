@@ -152,34 +152,6 @@ Result<CmChannel> open_channel(Cm& cm) {
     return channel;
 }
 
-// For a loopback address rdma_cm would take any device; a link-local one means nothing without its
-// interface, which an Address does not hold.
-Result<> check_address(const Address& address) {
-    if (!address.is_loopback() && !address.is_link_local())
-        return {};
-    return make_error(Code::Unsupported,
-                      "rdma_cm cannot be used with the {} address {}",
-                      address.is_loopback() ? "loopback" : "link-local",
-                      address.text())
-        .advise("give both sides an address of an RDMA device's interface, with --bind there");
-}
-
-Result<> check_place(const CmBound& bound, const CmPlace& place) {
-    const std::string& found = bound.device.device;
-    if (found.empty())
-        return make_error(
-                   Code::Unsupported, "no RDMA device has the address {}", place.address.text())
-            .advise("see `rdma link` and `ip address` in this network namespace");
-    if (place.device.empty() || place.device == found)
-        return {};
-    return make_error(Code::Unsupported,
-                      "rdma_cm uses {} for the address {}, the queue pairs are on {}",
-                      found,
-                      place.address.text(),
-                      place.device)
-        .advise("give an address of the interface of " + place.device + ", or --device " + found);
-}
-
 // ---- the steps of a queue pair -------------------------------------------------------------------
 Result<> change_state(const CmQueue& queue, ibv_qp_attr& attr, int mask, const char* name) {
     return outcome_of(queue.verbs->modify_qp(queue.qp, &attr, mask),
@@ -339,7 +311,14 @@ Result<int> call_in_time(const std::function<int()>& call,
 }  // namespace
 
 Result<CmBound> bind_id(Cm& cm, const CmPlace& place) {
-    TRY(check_address(place.address));
+    // For a loopback address rdma_cm would take any device; a link-local one means nothing without
+    // its interface, which an Address does not hold.
+    if (place.address.is_loopback() || place.address.is_link_local())
+        return make_error(Code::Unsupported,
+                          "rdma_cm cannot be used with the {} address {}",
+                          place.address.is_loopback() ? "loopback" : "link-local",
+                          place.address.text())
+            .advise("give both sides an address of an RDMA device's interface, with --bind there");
     CmBound bound{.cm = &cm};
     bound.channel = TRY(open_channel(cm));
     rdma_cm_id* id = nullptr;
@@ -351,16 +330,27 @@ Result<CmBound> bind_id(Cm& cm, const CmPlace& place) {
     if (cm.bind_addr(bound.id.get(), reinterpret_cast<sockaddr*>(&raw)) != 0)
         return call_error(fmt::format("bind rdma_cm to {}", place.address.text()));
     const ibv_context* verbs = bound.id->verbs;
-    bound.device.device = verbs != nullptr ? ::ibv_get_device_name(verbs->device) : "";
-    TRY(check_place(bound, place));
+    if (verbs == nullptr)
+        return make_error(
+                   Code::Unsupported, "no RDMA device has the address {}", place.address.text())
+            .advise("see `rdma link` and `ip address` in this network namespace");
+    const std::string found = ::ibv_get_device_name(verbs->device);
+    if (!place.device.empty() && place.device != found)
+        return make_error(Code::Unsupported,
+                          "rdma_cm uses {} for the address {}, the queue pairs are on {}",
+                          found,
+                          place.address.text(),
+                          place.device)
+            .advise("give an address of the interface of " + place.device + ", or --device " +
+                    found);
+    bound.device.device = found;
     bound.device.port = bound.id->port_num;
     bound.device.iwarp = verbs->device->transport_type == IBV_TRANSPORT_IWARP;
     const ibv_gid& gid = bound.id->route.addr.addr.ibaddr.sgid;
     std::memcpy(bound.device.gid.bytes.data(), gid.raw, sizeof gid.raw);
     bound.init.qp_state = IBV_QPS_INIT;
     if (cm.init_qp_attr(bound.id.get(), &bound.init, &bound.init_mask) != 0)
-        return call_error("ask rdma_cm for the attributes of a queue pair on " +
-                          bound.device.device);
+        return call_error("ask rdma_cm for the attributes of a queue pair on " + found);
     return bound;
 }
 

@@ -40,7 +40,6 @@
 #include "perf/protocol/control.h"
 #include "perf/protocol/message.h"
 #include "perf/system/tcp.h"
-#include "perf/verbs/memory.h"
 #include "perf/verbs/verbs.h"
 
 namespace perf {
