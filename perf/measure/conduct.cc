@@ -8,8 +8,6 @@
 namespace perf {
 
 namespace {
-using Step = Result<> (Client::*)();
-
 class Conductor {
   public:
     // `load`, if there is one, is conducted meanwhile.
@@ -77,7 +75,7 @@ class Conductor {
     // ----------------------------------------------------------------------------------------------
     enum class Progress : uint8_t { Running, Stopped, Answered };
 
-    Result<> each(Step step) {
+    Result<> each(Result<> (Client::*step)()) {
         for (Client& client : clients_)
             TRY((client.*step)());
         return {};
@@ -308,12 +306,10 @@ class Conductor {
             watched.push_back(client->watched());
         const Attention attention =
             TRY(attend(watched, until_ns, is_over, heeds ? stop.interrupt_fd() : -1));
-        if (!heeds || !stop.interrupted())
-            return attention;
-        cut_ = true;
-        for (Client& client : clients_) {
+        if (heeds && stop.interrupted()) {
+            cut_ = true;
             if (!by_window_)
-                client.cut_short();
+                std::ranges::for_each(clients_, &Client::cut_short);
         }
         return attention;
     }
@@ -392,11 +388,10 @@ class Conductor {
 
     // Without the part of a machine that does not tell there is no sum.
     static void add_up(std::optional<CpuUse>& sum, const std::optional<CpuUse>& more) {
-        if (!sum || !more) {
+        if (sum && more)
+            add(*sum, *more);
+        else
             sum.reset();
-            return;
-        }
-        add(*sum, *more);
     }
 
     std::span<Client> clients_;
