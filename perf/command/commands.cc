@@ -35,10 +35,7 @@ class Measurement {
 
     // What was measured is printed and written even after an error.
     Exit run(const ConnectClients& connect, size_t hosts) {
-        auto done = [&]() -> Result<> {
-            outputs_ = TRY(Outputs::open(options_, around_.out));
-            return measure(connect, hosts);
-        }();
+        auto done = measure(connect, hosts);
         const auto rows = summarize(report_.results, options_.plan.seed);
         if (options_.plan.reps > 1 && !rows.empty())
             print(table_, summary_table(rows, options_.plan.reps));
@@ -48,6 +45,7 @@ class Measurement {
 
   private:
     Result<> measure(const ConnectClients& connect, size_t hosts) {
+        outputs_ = TRY(Outputs::open(options_, around_.out));
         bool begun = false;
         for (const Batch& batch : batches(options_.plan, hosts)) {
             auto clients = TRY(connect(batch.clients, Use::Points));

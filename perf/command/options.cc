@@ -26,8 +26,8 @@ struct PlanWords {
     std::string transports = "rc";
     std::string modes = "bw,lat";
     std::string sizes = "64,4K,64K";
-    std::string time;
-    std::string interval;
+    std::string time = {};
+    std::string interval = {};
     std::string depth = "auto";
     std::string batch = "auto";
     std::string qps = "1";
@@ -43,8 +43,8 @@ struct PlanWords {
     std::string inline_bytes = "auto";
     std::string signal = "auto";
     std::string ring = "auto";
-    std::optional<uint64_t> seed;
-    std::string file;  // instead of all these
+    std::optional<uint64_t> seed = {};
+    std::string file = {};  // instead of all these
 };
 
 constexpr uint32_t kMaxDscp = 63;
@@ -185,23 +185,23 @@ Result<Plan> checked_plan(const PlanWords& words) {
 // The words as they are given; what parses them makes values of them.
 struct Words {
     PlanWords plan;
+    SideOptions side;  // of options that are plain values
     std::string gid = "auto";
     std::string timeout = "5s";
     std::string allow;
     std::string expect;
-    std::string device;
-    std::string attach_file{kAttachFile};
     std::string memory = "host";
     std::string max_threads = "auto";
-    bool allow_isolation_tests = false;
 };
 
 void add_wish_options(CLI::App& app, Words& words) {
-    app.add_option("--device", words.device, "RDMA device (default: the one whose GID fits)");
+    DeviceWish& wish = words.side.wish;
+    wish.attach_file = kAttachFile;
+    app.add_option("--device", wish.device, "RDMA device (default: the one whose GID fits)");
     app.add_option("--gid", words.gid, "GID index, or auto")->capture_default_str();
     app.add_option("--timeout", words.timeout, "deadline of each step")->capture_default_str();
     app.add_option(
-           "--attach-file", words.attach_file, "file in which rdma-hook says what it attached")
+           "--attach-file", wish.attach_file, "file in which rdma-hook says what it attached")
         ->capture_default_str();
 }
 
@@ -264,30 +264,17 @@ std::string environment(const char* name) {
 }
 
 Result<SideOptions> parse_side(const Words& words) {
-    SideOptions side;
+    SideOptions side = words.side;
     side.timeout = std::chrono::milliseconds(TRY(parse_time_ms(words.timeout)));
-    side.wish.device = words.device;
     if (words.gid != "auto")
         side.wish.gid_index = TRY(parse_count("--gid", words.gid, 255));
     side.memory = TRY(open_memory(words.memory));
-    side.allow_isolation_tests = words.allow_isolation_tests;
-    side.wish.attach_file = words.attach_file;
     side.wish.env_device = environment("RDMA_DEVICE");
     side.wish.env_gid = environment("RDMA_GID");
     return side;
 }
 
 // "thesis": run with a plan of examples/evaluation/plans, for evaluations that still say so.
-PlanWords thesis_words() {
-    PlanWords words;
-    words.verbs = "read,write,send";
-    words.sizes = "2..8M:*2";
-    words.qps = "1,2,4,8,16,32";
-    words.time = "500ms";
-    words.plan.reps = 6;  // fewer have no 95 % interval
-    return words;
-}
-
 void add_thesis_options(CLI::App& app, RunOptions& run, std::string& suite, PlanWords& words) {
     app.add_option("host", run.hosts, "servers; the suite multi_dev uses the first, and so on")
         ->required()
@@ -399,7 +386,7 @@ Result<Command> parse_command_line(int argc,
     serve_app->add_option(
         "--max-threads", words.max_threads, "measuring threads of all clients, or auto");
     serve_app->add_flag("--allow-isolation-tests",
-                        words.allow_isolation_tests,
+                        words.side.allow_isolation_tests,
                         "let clients run `isolate` against one page of this process");
     add_side_options(*serve_app, words, serve.explain_gid);
 
@@ -416,7 +403,11 @@ Result<Command> parse_command_line(int argc,
     add_measure_options(*loop_app, words, loop.measure);
 
     std::string thesis_suite;
-    PlanWords thesis_plan = thesis_words();
+    PlanWords thesis_plan{.plan = {.reps = 6},  // fewer have no 95 % interval
+                          .verbs = "read,write,send",
+                          .sizes = "2..8M:*2",
+                          .time = "500ms",
+                          .qps = "1,2,4,8,16,32"};
     auto* thesis_app =
         app.add_subcommand("thesis", "run a suite: sizes, CPU cost, devices or queue pairs");
     add_thesis_options(*thesis_app, thesis, thesis_suite, thesis_plan);

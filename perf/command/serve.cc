@@ -35,13 +35,6 @@ struct Guest {
     std::jthread thread;
 };
 
-// Whether accept(2) will never work again. All else is of one connection (the network's errors, a
-// firewall) or of the moment: descriptors and memory come back.
-bool is_for_good(const Error& error) {
-    constexpr int kForGood[] = {EBADF, EFAULT, EINVAL, ENOTSOCK, EOPNOTSUPP};
-    return std::ranges::find(kForGood, error.sys) != std::end(kForGood);
-}
-
 // At most half of the machine's: a peer that asks for much gets an error, and not the machine's
 // other processes the killer. A container's own limit may be lower.
 size_t memory_for_clients() {
@@ -90,8 +83,11 @@ class Server {
   private:
     // A waiting client; nothing if it has gone, or cannot be taken now.
     Result<std::optional<UniqueFd>> take_from(const Listener& listener) {
+        // With these accept(2) will never work again. All else is of one connection (the network's
+        // errors, a firewall) or of the moment: descriptors and memory come back.
+        constexpr int kForGood[] = {EBADF, EFAULT, EINVAL, ENOTSOCK, EOPNOTSUPP};
         auto taken = accept_from(listener);
-        if (!taken && !is_for_good(taken.error())) {
+        if (!taken && std::ranges::count(kForGood, taken.error().sys) == 0) {
             // Once for each kind, until clients can be taken again.
             if (taken.error().sys != trouble_)
                 say(taken.error().message() + ": clients wait until that has passed");
@@ -173,10 +169,8 @@ Exit serve(const ServeOptions& options, const Surroundings& around) {
     const MemoryBudget memory(memory_for_clients());
     const ThreadBudget threads(options.max_threads != 0 ? options.max_threads
                                                         : threads_for_clients());
-    auto done = Server(options, around).run();
-    if (done)
-        return *done;
-    return complain(done.error(), Exit::Ok, around);
+    const auto done = Server(options, around).run();
+    return done ? *done : complain(done.error(), Exit::Ok, around);
 }
 
 }  // namespace perf

@@ -74,19 +74,19 @@ class Session {
             Error error = explain_input(std::move(done).error());
             // The client may be gone, which is why we are here: then this goes nowhere.
             (void)control_.send(error_message(error), Deadline::in(std::chrono::seconds(1)));
-            return std::move(error).in(where());
+            return std::move(error).in(half_   ? "serving " + std::string(suite_->what)
+                                       : team_ ? "serving " + describe(team_->point())
+                                               : "serving");
         }
     }
 
   private:
-    using Handler = Result<> (Session::*)(const Json&);
-
     enum class State { New, Greeted, Ready, Open, Running, Suite };
 
     struct Step {
         std::string_view type;
         State due;
-        Handler handler;
+        Result<> (Session::*handler)(const Json&);
     };
 
     Result<Json> next_frame() {
@@ -388,12 +388,6 @@ class Session {
     // The client may leave now, and nothing is wrong.
     [[nodiscard]] bool between_points() const {
         return state_ == State::Ready || (state_ == State::Greeted && served_.points != 0);
-    }
-
-    [[nodiscard]] std::string where() const {
-        if (half_)
-            return "serving " + std::string(suite_->what);
-        return team_ ? "serving " + describe(team_->point()) : std::string("serving");
     }
 
     [[nodiscard]] Deadline step() const { return Deadline::in(options_.timeout); }
