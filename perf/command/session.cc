@@ -177,7 +177,10 @@ class Session {
             if (suite->served != nullptr && suite->served->takes_part(options_))
                 own.capabilities.emplace_back(suite->served->capability);
         }
-        TRY(check_compatible(own, TRY(parse<Hello>(frame))));
+        client_ = TRY(parse<Hello>(frame));
+        TRY(check_compatible(client_, Side::Client));
+        // A client of version 1 takes no number but its own.
+        own.protocol = std::min(own.protocol, client_.protocol);
         state_ = State::Greeted;
         account_.begin_idle();  // the client now measures its own, then opens the first point
         return reply("hello", to_json(own));
@@ -219,6 +222,7 @@ class Session {
         if (point == frame.end())
             return make_error(Code::BadInput, "'open' needs 'point'");
         Point wanted = TRY(parse<Point>(*point));
+        TRY(check_meaning(wanted, client_, Side::Client));
         wanted.poll = resolve_poll(wanted.poll,
                                    wanted.transport,
                                    wanted.threads,
@@ -413,6 +417,7 @@ class Session {
     Served& served_;
     std::span<const Suite* const> suites_;
     State state_ = State::New;
+    Hello client_;
     DeviceInfo peer_;
     std::optional<Device> device_;  // once the client asked for one
     Account account_;

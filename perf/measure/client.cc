@@ -57,9 +57,10 @@ Result<> account_loss(Part& part, const PointResult& result, uint64_t sent, uint
 
 Result<Client> Client::greet(Control control, const SideOptions& options) {
     Client client(std::move(control), options);
-    const Hello own = own_hello();
+    Hello own = own_hello();
+    own.protocol = options.protocol;
     client.server_ = TRY(client.ask<Hello>("hello", to_json(own), "hello"));
-    TRY(check_compatible(own, client.server_));
+    TRY(check_compatible(client.server_, Side::Server));
     return client;
 }
 
@@ -120,6 +121,7 @@ Result<> Client::open(const Point& point) {
 Result<> Client::open_verbs(const Point& wish) {
     if (!device_)
         return make_error(Code::Internal, "no device is open");
+    TRY(check_meaning(wish, server_, Side::Server));
     TRY(check_known(server_, wish));
     Json body = {{"point", to_json(wish)}};
     // The look-up names an index that the port does not have; a queue pair would only be refused.
@@ -452,7 +454,15 @@ Result<std::vector<Client>> connect_clients(std::span<const std::string> hosts,
         UniqueFd fd = TRY(connect_to(host, port, Deadline::in(side.timeout), around.stop));
         controls.emplace_back(std::move(fd), around.stop);
     }
-    return start_clients(std::move(controls), side, around, with_device);
+    auto clients = start_clients(std::move(controls), side, around, with_device);
+    // A server of version 1 takes no number but its own, and later ones take it, too.
+    SideOptions older = side;
+    older.protocol = kProtocol - 1;
+    const auto refusal = fmt::format("the peer says: protocol {} here", older.protocol);
+    const bool ask_again =
+        !clients && side.protocol == kProtocol && clients.error().text.starts_with(refusal);
+    return ask_again ? connect_clients(hosts, port, older, around, with_device)
+                     : std::move(clients);
 }
 
 }  // namespace perf

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "perf/protocol/message.h"
 #include "perf/system/stop.h"
 #include "perf/verbs/device.h"
 #include "perf/verbs/verbs.h"
@@ -22,6 +23,7 @@ struct SideOptions {
     // A server: that a client is silent between its steps, busy with its other servers.
     std::chrono::milliseconds pause{30000};
     bool allow_isolation_tests = false;  // a server: of any client
+    int protocol = kProtocol;            // client: the version that it asks for
 };
 
 // Of commands that look and change nothing.

@@ -35,6 +35,11 @@ Result<> check_path_mtu(std::string_view key, uint32_t mtu) {
     return {};
 }
 
+// For advice that is shown at either side.
+std::string_view role(Side side) {
+    return side == Side::Client ? "client" : "server";
+}
+
 Result<> check_wrap(uint64_t address, uint64_t length) {
     if (address + length < address)
         return make_error(Code::BadInput, "'address' and 'length' wrap around");
@@ -261,17 +266,31 @@ Json message(std::string_view type, Json body) {
     return out;
 }
 
-Result<> check_compatible(const Hello& own, const Hello& peer) {
-    if (own.protocol == peer.protocol)
+Result<> check_compatible(const Hello& peer, Side side) {
+    if (peer.protocol >= kProtocol - 1)
         return {};
     return make_error(Code::BadInput,
                       "protocol {} here (version {}), {} at the peer (version {})",
-                      own.protocol,
-                      own.version,
+                      kProtocol,
+                      RDMA_VERSION,
                       peer.protocol,
                       peer.version)
-        .advise(own.protocol < peer.protocol ? "upgrade rdma-perf on this side"
-                                             : "upgrade rdma-perf on the peer");
+        .advise(fmt::format("upgrade rdma-perf on the {}", role(side)));
+}
+
+Result<> check_meaning(const Point& point, const Hello& peer, Side side) {
+    // In version 1 its measurement carried no immediates, and took no receives.
+    const bool has_changed = point.verb == Verb::Write && point.mode == Mode::Bandwidth &&
+                             point.transport == Transport::Uc;
+    if (!has_changed || peer.protocol >= 2)
+        return {};
+    return make_error(Code::Unsupported,
+                      "{} needs protocol 2, and the {} (version {}) speaks {}",
+                      describe(point),
+                      role(side),
+                      peer.version,
+                      peer.protocol)
+        .advise(fmt::format("upgrade rdma-perf on the {}", role(side)));
 }
 
 Json to_json(const std::vector<Endpoint>& endpoints) {

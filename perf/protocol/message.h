@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The messages of the control protocol as types: what travels, and the check of every value that
-// arrives. docs/rdma-perf/protocol.md has the messages and their order. `protocol` changes when an
-// old peer could misunderstand; what is merely new is announced in `capabilities`.
+// arrives. docs/rdma-perf/protocol.md has the messages, their order and the versions. `protocol`
+// changes when an old peer could misunderstand; what is merely new is announced in `capabilities`.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ namespace perf {
 inline constexpr int kProtocol = 2;
 
 struct Hello {
-    int protocol = kProtocol;
-    std::string version;  // of the program
+    int protocol = kProtocol;  // a client's own; a server answers with the older one of both
+    std::string version;       // of the program
     std::string host;
     std::string kernel;
     std::vector<std::string> capabilities;
@@ -198,8 +198,13 @@ Error protocol_error(const std::string& what);
 // the command line was read.
 Error explain_input(Error error);
 
-// Code::BadInput that names both versions and the side to upgrade, if the two cannot work together.
-Result<> check_compatible(const Hello& own, const Hello& peer);
+// Code::BadInput that names both versions and the side to upgrade, if the peer, which is `side`, is
+// more than one version older. One that is newer decides itself.
+Result<> check_compatible(const Hello& peer, Side side);
+
+// Code::Unsupported that names the side to upgrade, if the point means something else in the version
+// that the peer speaks.
+Result<> check_meaning(const Point& point, const Hello& peer, Side side);
 
 // {"type": type} and the members of `body`.
 Json message(std::string_view type, Json body = Json::object());

@@ -471,6 +471,101 @@ TEST(OlderServer, IsNotAskedForWhatItDoesNotKnow) {
     (void)pair.outcome();
 }
 
+// As one of version 1 speaks: all that it has is asked of it, but what means something else now.
+TEST(OlderServer, OfVersionOneIsAskedForAllButWhatHasChanged) {
+    FakeVerbs verbs;
+    Pair pair(verbs, options());
+    {
+        test::Wire wire(pair.control(), {.answered = [](base::Json& frame) {
+                            if (frame["type"] == "hello") {
+                                frame["protocol"] = 1;
+                                frame["capabilities"] = {"rc", "uc", "ud", "write", "bw", "lat"};
+                            }
+                            frame.erase("ordering");
+                            frame.erase("reads");
+                        }});
+        auto client = Client::start(verbs, wire.control(pair.stop), options());
+        ASSERT_TRUE(client) << client.error().message();
+        for (const Point& p : {point(Verb::Write, Mode::Bandwidth),
+                               point(Verb::Write, Mode::Latency, 500, Transport::Uc),
+                               point(Verb::WriteImm, Mode::Bandwidth, 500, Transport::Uc),
+                               point(Verb::Send, Mode::Bandwidth, 500, Transport::Ud)}) {
+            const auto result = conduct({&*client, 1}, p);
+            ASSERT_TRUE(result) << describe(p) << ": " << result.error().message();
+            EXPECT_FALSE(result->checked.wrong) << describe(p);
+        }
+        const auto refused = refusal(
+            conduct({&*client, 1}, point(Verb::Write, Mode::Bandwidth, 500, Transport::Uc)));
+        EXPECT_THAT(refused.message(), HasSubstr("needs protocol 2, and the server"));
+        EXPECT_EQ(refused.fix, "upgrade rdma-perf on the server");
+    }
+    (void)pair.outcome();
+}
+
+TEST(OlderServer, OfTwoVersionsBackIsRefused) {
+    FakeVerbs verbs;
+    Pair pair(verbs, options());
+    {
+        test::Wire wire(pair.control(),
+                        {.answered = [](base::Json& frame) { frame["protocol"] = kProtocol - 2; }});
+        const auto client = Client::start(verbs, wire.control(pair.stop), options());
+        ASSERT_FALSE(client);
+        EXPECT_EQ(client.error().code, base::Code::BadInput);
+        EXPECT_EQ(client.error().fix, "upgrade rdma-perf on the server");
+    }
+    (void)pair.outcome();
+}
+
+// One of version 1 takes no number but its own: its first answer is a refusal.
+TEST(OlderServer, OfVersionOneIsAskedAgainInItsOwn) {
+    FakeVerbs verbs;
+    const Stop stop_server;
+    Stop stop;
+    const Listener listener = std::move(listen_on({"127.0.0.1"}, 0).value().front());
+    const std::jthread server([&] {
+        const auto next = [&]() -> base::UniqueFd {
+            if (!wait_ready(listener.fd.get(), POLLIN, base::Deadline::in(10s), stop_server))
+                return {};
+            auto caller = accept_from(listener);
+            return caller && *caller ? std::move(**caller) : base::UniqueFd();
+        };
+        {
+            Control first(next(), stop_server);
+            const auto hello = first.receive(base::Deadline::in(10s));
+            ASSERT_TRUE(hello) << hello.error().message();
+            EXPECT_EQ(hello->value("protocol", 0), kProtocol);
+            const auto refused =
+                base::make_error(base::Code::BadInput,
+                                 "protocol 1 here (version 0.1.0), 2 at the peer (version 0.1.0)");
+            EXPECT_TRUE(first.send(error_message(refused), base::Deadline::in(10s)));
+        }
+        Served served;
+        (void)serve_session(verbs, Control(next(), stop_server), options(), served);
+    });
+    const std::vector<std::string> hosts = {"127.0.0.1"};
+    const auto clients =
+        connect_clients(hosts, listener.port, options(), {verbs, stop, stdout, stderr}, false);
+    ASSERT_TRUE(clients) << clients.error().message();
+    EXPECT_EQ(clients->front().server().protocol, 1);
+}
+
+// A client of version 1 takes no number but its own as the answer.
+TEST(OlderClient, OfVersionOneIsServed) {
+    FakeVerbs verbs;
+    Pair pair(verbs, options());
+    {
+        SideOptions older = options();
+        older.protocol = 1;
+        auto client = Client::start(verbs, pair.control(), older);
+        ASSERT_TRUE(client) << client.error().message();
+        EXPECT_EQ(client->server().protocol, 1);
+        const auto result = conduct({&*client, 1}, point(Verb::Write, Mode::Bandwidth));
+        ASSERT_TRUE(result) << result.error().message();
+        EXPECT_EQ(result->checked.messages, messages_checked(result->point));
+    }
+    EXPECT_TRUE(pair.outcome());
+}
+
 // Its other servers verify one after the other, each for as long as the point lasts.
 TEST(VerifyFull, OfManyServersIsWaitedFor) {
     FakeVerbs verbs;

@@ -82,8 +82,34 @@ TEST_F(Hostile, StepsOutOfOrderAreRefused) {
 
 TEST_F(Hostile, OtherVersionIsToldWhichSideToUpgrade) {
     Json old = hello();
-    old["protocol"] = kProtocol - 1;
-    EXPECT_THAT(refusal({old}), HasSubstr("protocol 2 here"));
+    old["protocol"] = kProtocol - 2;
+    const auto answer = say({old});
+    ASSERT_TRUE(answer) << answer.error().message();
+    EXPECT_THAT(answer->value("text", ""), HasSubstr("protocol 2 here"));
+    EXPECT_EQ(answer->value("fix", ""), "upgrade rdma-perf on the client");
+}
+
+TEST_F(Hostile, IsAnsweredInTheOlderVersionOfBoth) {
+    for (const auto& [asked, answered] : {std::pair{kProtocol - 1, kProtocol - 1},
+                                          std::pair{kProtocol, kProtocol},
+                                          std::pair{kProtocol + 5, kProtocol}}) {
+        Json frame = hello();
+        frame["protocol"] = asked;
+        const auto answer = say({frame});
+        ASSERT_TRUE(answer) << answer.error().message();
+        EXPECT_EQ(answer->value("type", ""), "hello");
+        EXPECT_EQ(answer->value("protocol", 0), answered);
+    }
+}
+
+TEST_F(Hostile, OfVersionOneIsRefusedAPointThatHasChanged) {
+    Json old = hello();
+    old["protocol"] = 1;
+    const Json changed = open(point(Verb::Write, Mode::Bandwidth, 1000, Transport::Uc));
+    const auto answer = say({old, device(), changed});
+    ASSERT_TRUE(answer) << answer.error().message();
+    EXPECT_THAT(answer->value("text", ""), HasSubstr("needs protocol 2, and the client"));
+    EXPECT_EQ(answer->value("fix", ""), "upgrade rdma-perf on the client");
 }
 
 TEST_F(Hostile, SizesFromTheWireAreNotBelieved) {

@@ -219,15 +219,46 @@ TEST(Message, HelloAndVersions) {
     own.machine.clear();  // may be missing, as these may
     own.platform = {};
     expect_strict(to_json(own), parse<Hello>);
-    EXPECT_TRUE(check_compatible(own, own));
-    Hello newer = own;
-    newer.protocol = own.protocol + 1;
-    newer.version = "9.0";
-    const auto here = check_compatible(own, newer);
-    ASSERT_FALSE(here);
-    EXPECT_THAT(here.error().message(), testing::HasSubstr("9.0"));
-    EXPECT_THAT(here.error().fix, testing::HasSubstr("this side"));
-    EXPECT_THAT(check_compatible(newer, own).error().fix, testing::HasSubstr("the peer"));
+    Hello peer = own;
+    // One version back is spoken here; what is newer decides itself.
+    for (const int protocol : {kProtocol - 1, kProtocol, kProtocol + 1, 1'000'000}) {
+        peer.protocol = protocol;
+        EXPECT_TRUE(check_compatible(peer, Side::Client)) << protocol;
+        EXPECT_TRUE(check_compatible(peer, Side::Server)) << protocol;
+    }
+    peer.protocol = kProtocol - 2;
+    peer.version = "0.0.9";
+    for (const auto& [side, fix] : {std::pair{Side::Client, "upgrade rdma-perf on the client"},
+                                    std::pair{Side::Server, "upgrade rdma-perf on the server"}}) {
+        const auto refused = check_compatible(peer, side);
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, Code::BadInput);
+        EXPECT_THAT(refused.error().message(), testing::HasSubstr("0 at the peer (version 0.0.9)"));
+        EXPECT_EQ(refused.error().fix, fix);
+    }
+}
+
+TEST(Message, OfVersionOneOnlyBandwidthOfWriteOverUcIsRefused) {
+    Hello older = own_hello();
+    older.protocol = 1;
+    for (const Verb verb : {Verb::Write, Verb::WriteImm, Verb::Send, Verb::SendImm}) {
+        for (const Mode mode : {Mode::Bandwidth, Mode::Latency}) {
+            for (const Transport transport : {Transport::Rc, Transport::Uc}) {
+                const Point p{.verb = verb, .transport = transport, .mode = mode, .size = 64};
+                const bool has_changed =
+                    verb == Verb::Write && mode == Mode::Bandwidth && transport == Transport::Uc;
+                const auto done = check_meaning(p, older, Side::Server);
+                EXPECT_EQ(done.has_value(), !has_changed) << describe(p);
+                EXPECT_TRUE(check_meaning(p, own_hello(), Side::Server)) << describe(p);
+            }
+        }
+    }
+    const Point changed{.verb = Verb::Write, .transport = Transport::Uc, .mode = Mode::Bandwidth};
+    const auto refused = check_meaning(changed, older, Side::Client);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::Unsupported);
+    EXPECT_THAT(refused.error().message(), testing::HasSubstr("needs protocol 2, and the client"));
+    EXPECT_EQ(refused.error().fix, "upgrade rdma-perf on the client");
 }
 
 TEST(Message, MachineMayBeMissing) {
