@@ -2,12 +2,14 @@
 // What adapters demand, refuse or ignore and a software device does not: client and server over a
 // fake provider that does the same.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 
 #include "perf/command/commands.h"
 #include "perf/engine/team.h"
@@ -386,6 +388,24 @@ TEST(Crew, SleepsNoLongerThanItAsks) {
     EXPECT_EQ(slack, 1);
 }
 
+// One end of a control connection over which nothing is said.
+class QuietControl {
+  public:
+    QuietControl() {
+        int fds[2] = {-1, -1};
+        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
+        other_.reset(fds[1]);
+        control_.emplace(base::UniqueFd(fds[0]), stop_);
+    }
+
+    Control* get() { return &*control_; }
+
+  private:
+    Stop stop_;
+    base::UniqueFd other_;
+    std::optional<Control> control_;
+};
+
 // Threads of this process that may run on one processor alone.
 size_t threads_on_one_processor() {
     size_t out = 0;
@@ -413,15 +433,15 @@ TEST(Team, ItsThreadsStayNearTheAdapter) {
     CPU_SET(first, &*device.near);
     Point p = point(Verb::Send, Mode::Bandwidth);
     p.qps = p.threads = 2;
-    auto team = VerbsTeam::create(
-                    device, p, Side::Server, {.device = &device, .poll = {PollMode::Yield}}, {})
-                    .value();
+    QuietControl quiet;
+    const Waiting waiting{
+        .control = quiet.get(), .device = &device, .poll = {.mode = PollMode::Yield}};
+    auto team = VerbsTeam::create(device, p, Side::Server, waiting, {}).value();
+    EXPECT_EQ(threads_on_one_processor(), 0U);
     ASSERT_TRUE(team->start());
     EXPECT_EQ(threads_on_one_processor(), 2U);
     const auto after = own_processors();
     EXPECT_TRUE(after && CPU_EQUAL(&*after, &*before)) << "this thread has no part in it";
-    team.reset();
-    EXPECT_EQ(threads_on_one_processor(), 0U);
 }
 
 TEST(OpenLoop, IsPatientWhileNothingIsOwed) {
