@@ -67,7 +67,7 @@ else:
     if "stumble" in behaviour and not ours:
         sys.exit("it stumbled")
     pass_messages(count)
-    print(json.dumps({"results": [{"point": {"verb": after("--verb"), "mode": "bw", "time_ms": 0, "depth": 128, "batch": 16, "signal": 16, "mtu_bytes": 4096,
+    print(json.dumps({"results": [{"point": {"verb": after("--verb"), "mode": "bw", "time_ms": 0, "depth": 128, "batch": 16, "signal": 16, "mtu_bytes": 4096, "poll": "spin",
                                              "inline_bytes": 64, "reads": 16}}]}) if ours else "")
 """
 
