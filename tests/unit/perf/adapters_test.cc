@@ -409,7 +409,8 @@ class QuietControl {
 // Threads of this process that may run on one processor alone.
 size_t threads_on_one_processor() {
     size_t out = 0;
-    for (const std::string& task : read_names("/proc/self/task").value()) {
+    const auto tasks = read_names("/proc/self/task").value();
+    for (const std::string& task : tasks) {
         const auto status = read_small("/proc/self/task/" + task + "/status").value_or("");
         const auto set = parse_processors(value_after(status, "Cpus_allowed_list:").value_or(""));
         out += set && CPU_COUNT(&*set) == 1 ? 1U : 0U;
