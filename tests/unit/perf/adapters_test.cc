@@ -445,25 +445,31 @@ TEST(Team, ItsThreadsStayNearTheAdapter) {
     EXPECT_TRUE(after && CPU_EQUAL(&*after, &*before)) << "this thread has no part in it";
 }
 
-TEST(OpenLoop, IsPatientWhileNothingIsOwed) {
+// Its client's next message is due so much later. Of the client itself: loops_test.cc.
+TEST(OpenLoop, ItsServerIsPatientFromOneMessageToTheNext) {
     for (const PollMode mode : {PollMode::Yield, PollMode::Event}) {
         FakeVerbs verbs;
-        Pair pair(verbs, 200ms);
-        {
-            auto client = pair.client(verbs);
-            ASSERT_TRUE(client) << client.error().message();
-            const Plan plan{.verbs = {Verb::Send},
-                            .modes = {Mode::Latency},
-                            .sizes = {64},
-                            .iterations = 3,
-                            .polls = {{.mode = mode}},
-                            .rate = 3,
-                            .verify = Verify::Off};
-            const auto result = conduct({&*client, 1}, expand(plan).front());
-            ASSERT_TRUE(result) << result.error().message();
-            EXPECT_EQ(result->latency->samples, 3U);
-        }
-        (void)pair.outcome();
+        const Device device =
+            open_best_device(verbs, {}, {parse_address("127.0.0.1").value()}).value();
+        const Plan plan{.verbs = {Verb::Send},
+                        .modes = {Mode::Latency},
+                        .sizes = {64},
+                        .iterations = 3,
+                        .polls = {{.mode = mode}},
+                        .rate = 3};
+        const Point p = expand(plan).front();
+        QuietControl quiet;
+        const Waiting waiting{
+            .control = quiet.get(), .device = &device, .patience = 1ms, .poll = p.poll};
+        auto team = VerbsTeam::create(device, p, Side::Server, waiting, {}).value();
+        const uint64_t begin = now_ns();
+        ASSERT_TRUE(team->start());
+        const Watched watched{.control = quiet.get(), .crew = &team->crew()};
+        const auto attention = attend({&watched, 1}, begin + 20'000'000'000U, [] { return false; });
+        ASSERT_TRUE(attention);
+        ASSERT_EQ(attention->cause, Attention::Cause::Failed);
+        EXPECT_EQ(team->crew().failure()->wake, Wake::TimedOut);
+        EXPECT_GE(now_ns() - begin, 1'000'000'000U / p.rate);
     }
 }
 

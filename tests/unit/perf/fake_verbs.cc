@@ -48,6 +48,13 @@ void FakeVerbs::go_silent(uint64_t message) {
     silent_at_ = message;
 }
 
+void FakeVerbs::go_on() {
+    const Guard guard(lock_);
+    silent_at_ = UINT64_MAX;
+    for (const auto& [number, pair] : pairs_)
+        progress(*pair);
+}
+
 void FakeVerbs::fail_messages(uint64_t message) {
     const Guard guard(lock_);
     fail_at_ = message;

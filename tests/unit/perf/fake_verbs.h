@@ -80,6 +80,7 @@ class FakeVerbs : public perf::Verbs {
     // To the message of that number, from 0. Lost: and to those behind it, `count` in all.
     void inject(Fault fault, uint64_t message, uint64_t count = 1);
     void go_silent(uint64_t message);      // from that message on nothing completes
+    void go_on();                          // what it held comes now
     void fail_messages(uint64_t message);  // from there on: retry exceeded
 
     // Each message takes its sender so long.

@@ -17,7 +17,7 @@
 namespace perf {
 namespace {
 
-// Takes all work, and counts the receives.
+// Takes all work, and counts single messages and the receives.
 class IdleLane {
   public:
     static constexpr uint32_t kReposts = 16;
@@ -33,7 +33,10 @@ class IdleLane {
 
     static int post_batch(uint32_t, uint32_t, bool) noexcept { return 0; }
 
-    static int post_one(uint32_t, bool) noexcept { return 0; }
+    int post_one(uint32_t, bool) noexcept {
+        ++messages_;
+        return 0;
+    }
 
     int post_receives(uint32_t count) noexcept {
         receives_ += count;
@@ -41,11 +44,14 @@ class IdleLane {
         return 0;
     }
 
+    [[nodiscard]] uint32_t messages() const { return messages_; }
+
     [[nodiscard]] uint32_t receives() const { return receives_; }
 
     [[nodiscard]] uint32_t calls() const { return calls_; }
 
   private:
+    uint32_t messages_ = 0;
     uint32_t receives_ = 0;
     uint32_t calls_ = 0;  // that posted them
 };
@@ -64,6 +70,8 @@ class ScriptedCompleter {
     Wake wait(std::span<ibv_wc> out, int& count) {
         return next_ < steps_.size() ? steps_[next_++](out, count) : Wake::Failed;
     }
+
+    Wake wait_until(uint64_t, std::span<ibv_wc> out, int& count) { return wait(out, count); }
 
     void be_patient_for(std::chrono::milliseconds time) { patience_ = time; }
 
@@ -247,6 +255,48 @@ TEST(Loops, APingThatIsClosedEndsWithItsAnswer) {
     EXPECT_TRUE(end.good());
     EXPECT_EQ(worker.sent(), 1U);
     EXPECT_EQ(histogram.count(), 1U);
+}
+
+// Of an open loop, each of whose messages asks for a completion.
+IdleLane lane_once_a_second() {
+    IdleLane lane(Transport::Rc);
+    lane.point.mode = Mode::Latency;
+    lane.point.rate = 1;
+    lane.signal_every = 1;
+    return lane;
+}
+
+// What is owed is answered. When nothing is, nothing comes, and the third time is the last.
+TEST(Loops, AnOpenLoopIsPatientWhileNothingIsOwed) {
+    Worker worker(new_word(), false);
+    IdleLane lane = lane_once_a_second();
+    const ScriptStep answer =
+        these_come({one_completion(IBV_WC_SEND, 1), one_completion(IBV_WC_RECV, 0)});
+    unsigned pauses = 0;
+    const ScriptStep step = [&](std::span<ibv_wc> out, int& count) {
+        if (lane.receives() < lane.messages())
+            return answer(out, count);
+        if (++pauses == 3)
+            worker.close();
+        return Wake::TimedOut;
+    };
+    ScriptedCompleter completer(std::vector<ScriptStep>(100, step));
+    Histogram histogram;
+    const Ending end = OpenLoop(lane, completer, worker).run(Limit{}, histogram);
+    EXPECT_TRUE(end.good());
+    EXPECT_EQ(pauses, 3U);
+    EXPECT_GE(worker.sent(), 1U);
+    EXPECT_EQ(worker.sent(), lane.messages());
+}
+
+TEST(Loops, AnOpenLoopThatIsOwedAnAnswerIsNotPatient) {
+    Worker worker(new_word(), false);
+    IdleLane lane = lane_once_a_second();
+    ScriptedCompleter completer({nothing_comes()});
+    Histogram histogram;
+    const Ending end = OpenLoop(lane, completer, worker).run(Limit{}, histogram);
+    EXPECT_EQ(end.wake, Wake::TimedOut);
+    EXPECT_EQ(completer.waits(), 1U);
 }
 
 }  // namespace

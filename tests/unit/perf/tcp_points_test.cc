@@ -3,6 +3,8 @@
 // and strangers may do to them.
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,17 +65,17 @@ Result<PointResult> run_tcp(const Point& wanted) {
     return result;
 }
 
-// The same through a wire.
+// The same through a wire; the patience is the client's.
 Result<PointResult> run_over(WireFaults faults,
                              const Point& wanted,
-                             std::chrono::milliseconds timeout = 2s,
+                             std::chrono::milliseconds patience = 20s,
                              Result<>* outcome = nullptr,
                              const Stop& stop = Stop()) {
     FakeVerbs verbs = no_device();
-    Pair pair(verbs, timeout);
+    Pair pair(verbs, 20s);
     auto result = [&]() -> Result<PointResult> {
         Wire wire(pair.control(), std::move(faults));
-        Client client = TRY(Client::greet(wire.control(stop), options(timeout)));
+        Client client = TRY(Client::greet(wire.control(stop), options(patience)));
         return conduct({&client, 1}, wanted);
     }();
     auto ended = pair.outcome();
@@ -125,19 +127,16 @@ TEST_P(EveryTcpPoint, RunsByTime) {
 }
 
 TEST_P(EveryTcpPoint, SilenceEndsAtTheDeadline) {
-    const auto begin = Deadline::Clock::now();
-    const auto result =
-        run_over({.stall = in_the_measurement(wanted())}, by_time(wanted(), 60'000), 500ms);
-    ASSERT_FALSE(result);
-    EXPECT_THAT(result.error().message(),
-                testing::AnyOf(HasSubstr("no completion for"), HasSubstr("deadline")));
-    EXPECT_LT(Deadline::Clock::now() - begin, 30s);
+    expect_no_completion([](std::chrono::milliseconds patience) {
+        return run_over(
+            {.stall = in_the_measurement(wanted())}, by_time(wanted(), 60'000), patience);
+    });
 }
 
 TEST_P(EveryTcpPoint, ACutDataConnectionIsALostPeer) {
     Result<> outcome;
     const auto result =
-        run_over({.cut = in_the_measurement(wanted())}, by_time(wanted(), 60'000), 2s, &outcome);
+        run_over({.cut = in_the_measurement(wanted())}, by_time(wanted(), 60'000), 20s, &outcome);
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, Code::Unavailable) << result.error().message();
     EXPECT_THAT(result.error().message(), HasSubstr("measuring " + describe(wanted())));
@@ -150,7 +149,7 @@ TEST_P(EveryTcpPoint, StopEndsIt) {
     const auto result =
         run_over({.tell = in_the_measurement(wanted()), .reached = [&] { stop.request(); }},
                  by_time(wanted(), 60'000),
-                 2s,
+                 20s,
                  nullptr,
                  stop);
     ASSERT_FALSE(result);
@@ -253,10 +252,12 @@ TEST(TcpPoints, FewIterationsHaveNoWarmUp) {
 TEST(TcpPoints, WhatIsOnItsWayHasNotArrived) {
     Point p = tcp_point(Mode::Bandwidth, 1);
     p.verify = Verify::Off;
-    // The server's word about the last message never comes.
-    const auto result = run_over({.from = Side::Server, .stall = 1}, p, 500ms);
-    ASSERT_FALSE(result);
-    EXPECT_THAT(result.error().message(), HasSubstr("no completion for 500 ms"));
+    // The server's word about the last message is late; its first word is about the warm-up.
+    const auto result = run_over(
+        {.from = Side::Server, .tell = 1, .reached = [] { std::this_thread::sleep_for(300ms); }},
+        p);
+    ASSERT_TRUE(result) << result.error().message();
+    EXPECT_GE(result->bandwidth->elapsed_ns, 300'000'000U);
 }
 
 TEST(TcpPoints, WrongBytesAreFoundAndLocated) {
@@ -320,20 +321,35 @@ TEST(TcpPoints, StrangersDisturbNobody) {
     EXPECT_EQ(result->bandwidth->messages, 777U);
 }
 
+// Until the server waits for its data connection.
+Result<> open_by_hand(Control& control) {
+    const Json hello = message("hello", to_json(own_hello()));
+    TRY(control.ask(hello, "hello", Deadline::in(20s)));
+    const Json open = message("open", {{"point", to_json(tcp_point(Mode::Bandwidth))}});
+    TRY(control.ask(open, "opened", Deadline::in(20s)));
+    return {};
+}
+
 TEST(TcpPoints, AClientThatNeverDialsIsGivenUp) {
     FakeVerbs verbs = no_device();
-    Pair pair(verbs, 300ms);
-    {
-        Control control = pair.control();
-        ASSERT_TRUE(control.ask(message("hello", to_json(own_hello())), "hello", Deadline::in(1s)));
-        const Json open = message("open", {{"point", to_json(tcp_point(Mode::Bandwidth))}});
-        ASSERT_TRUE(control.ask(open, "opened", Deadline::in(1s)));
-        const auto answer = control.expect("verified", Deadline::in(3s));
-        ASSERT_FALSE(answer);
-        EXPECT_EQ(answer.error().code, Code::Timeout);
-        EXPECT_THAT(answer.error().message(), HasSubstr("0 of 1 data connections"));
+    std::optional<Pair> pair;
+    std::optional<Control> control;
+    // A busy machine may take longer to say hello than the server waits: then that waits longer.
+    for (std::chrono::milliseconds patience = 300ms;; patience *= 2) {
+        pair.emplace(verbs, patience);
+        control.emplace(pair->control());
+        const auto opened = open_by_hand(*control);
+        if (opened)
+            break;
+        control.reset();
+        ASSERT_LT(patience, 10s) << opened.error().message();
     }
-    EXPECT_EQ(pair.outcome().error().code, Code::Timeout);
+    const auto answer = control->expect("verified", Deadline::in(20s));
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, Code::Timeout);
+    EXPECT_THAT(answer.error().message(), HasSubstr("0 of 1 data connections"));
+    control.reset();
+    EXPECT_EQ(pair->outcome().error().code, Code::Timeout);
 }
 
 TEST(TcpPoints, AClientThatDiesBeforeItDialsIsNoticedAtOnce) {
@@ -341,9 +357,7 @@ TEST(TcpPoints, AClientThatDiesBeforeItDialsIsNoticedAtOnce) {
     Pair pair(verbs, 60s);
     {
         Control control = pair.control();
-        ASSERT_TRUE(control.ask(message("hello", to_json(own_hello())), "hello", Deadline::in(1s)));
-        const Json open = message("open", {{"point", to_json(tcp_point(Mode::Bandwidth))}});
-        ASSERT_TRUE(control.ask(open, "opened", Deadline::in(1s)));
+        ASSERT_TRUE(open_by_hand(control));
     }
     EXPECT_EQ(pair.outcome().error().code, Code::Unavailable);
 }
