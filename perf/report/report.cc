@@ -143,11 +143,11 @@ std::string result_text(const Measured& measured, const Point& point) {
                        : measured.latency ? latency_text(*measured.latency)
                                           : "not measured";
     if (measured.load)
-        text += fmt::format("  beside {} {} {}",
-                            name_of(point.load->verb),
-                            human_size(point.load->size),
-                            human_bandwidth(messages_per_second(*measured.load) *
-                                            point.load->size));
+        text +=
+            fmt::format("  beside {} {} {}",
+                        name_of(point.load->verb),
+                        human_size(point.load->size),
+                        human_bandwidth(messages_per_second(*measured.load) * point.load->size));
     return text;
 }
 
