@@ -99,7 +99,8 @@ class Artefacts(unittest.TestCase):
 
     def installed(self):
         root = self.folder / "root"
-        return {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in root.rglob("*") if path.is_file()}
+        return {str(path.relative_to(root)): "link" if path.is_symlink() else path.read_text(encoding="utf-8")
+                for path in root.rglob("*") if path.is_symlink() or path.is_file()}
 
     @unittest.skipIf(os.geteuid() != 0, "it needs root")
     def test_install_upgrade_and_removal(self):
@@ -119,11 +120,41 @@ class Artefacts(unittest.TestCase):
         self.assertEqual((after["usr/bin/rdma-hook"], after[DROPIN], after[f"{DROPIN}.new"]), ("2", "mine", "2"))
         self.assertNotIn("usr/share/doc/rdma-hook/gone.md", after)
 
-        (self.folder / "root" / f"{DROPIN}.new").unlink()
         self.assertIn("stays", self.script(self.folder / "root/usr/share/rdma-hook/uninstall"))
         self.assertEqual(self.installed(), before | {DROPIN: "mine"})
         self.assertFalse((self.folder / "root/usr/share/doc/rdma-hook").exists())
         self.assertIn("nothing was installed", self.script(second / "uninstall", status=1))
+
+    @unittest.skipIf(os.geteuid() != 0, "it needs root")
+    def test_removal_takes_what_programs_wrote_and_what_was_enabled(self):
+        wants = "etc/systemd/system/{}.target.wants/{}"
+        self.write("root/etc/rdma-hook/config.json", "{}")
+        for name in (wants.format("multi-user", "other.service"), "run/cdi/other.json", "var/lib/prometheus/node-exporter/other.prom"):
+            self.write(f"root/{name}", "theirs")
+        before = self.installed()
+        self.script(self.tarball("one", {"usr/bin/rdma-hook": "1", "usr/share/rdma-hook/schema/a.json": "1"}) / "install")
+        for name in ("run/cdi/rdma-hook.json", "run/cdi/rdma-hook-pool.json", "run/rdma-hook/locks/a", "run/rdma-hook/journals/a/b",
+                     "var/lib/prometheus/node-exporter/rdma-hook.prom", "etc/rdma-hook/rdma-runtime.d/rdma-crun"):
+            self.write(f"root/{name}", "ours")
+        (self.folder / "root/run/rdma-hook/journals/a/b").unlink()
+        for target, units in (("multi-user", ("vf@enp1s0.service", "asap2@enp1s0.service", "cdi.path", "cdi.service", "recover.service")),
+                              ("timers", ("gc.timer", "stats.timer"))):
+            for unit in units:
+                link = self.folder / "root" / wants.format(target, f"rdma-hook-{unit}")
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to("/usr/lib/systemd/system/gone")
+        self.assertEqual(len(self.installed()), len(before) + 18)
+        self.script(self.folder / "root/usr/share/rdma-hook/uninstall")
+        self.assertEqual(self.installed(), before)
+        for folder in ("run/rdma-hook", "usr/share/rdma-hook", "etc/rdma-hook/rdma-runtime.d"):
+            self.assertFalse((self.folder / "root" / folder).exists(), folder)
+
+    @unittest.skipIf(os.geteuid() != 0, "it needs root")
+    def test_a_journal_outlives_the_removal(self):
+        self.script(self.tarball("one", {"usr/bin/rdma-hook": "1"}) / "install")
+        self.write("root/run/rdma-hook/journals/a", "1")
+        self.script(self.folder / "root/usr/share/rdma-hook/uninstall")
+        self.assertEqual(self.installed(), {"run/rdma-hook/journals/a": "1"})
 
     @unittest.skipIf(os.geteuid() != 0, "it needs root")
     def test_a_file_of_somebody_else_is_not_overwritten(self):
