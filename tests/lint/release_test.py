@@ -54,10 +54,12 @@ class Changelog(unittest.TestCase):
 
 
 class CommandLine(unittest.TestCase):
-    def test_another_architecture_is_for_build_only(self):
+    def test_options_belong_to_a_command(self):
         self.assertEqual(release.parse(["build", "out", "--arch", "arm64"]).arch, "arm64")
         self.assertIsNone(release.parse(["build", "out"]).arch)
-        for words in (["build", "out", "--arch", "s390x"], ["dry-run", "out", "--arch", "arm64"], ["check", "--arch", "arm64"]):
+        self.assertEqual(release.parse(["tarball", "out", "--of", "/built"]).of, Path("/built"))
+        for words in (["build", "out", "--arch", "s390x"], ["dry-run", "out", "--arch", "arm64"], ["check", "--arch", "arm64"],
+                      ["tarball", "out"], ["build", "out", "--of", "/built"]):
             with self.assertRaises(SystemExit) as end, contextlib.redirect_stderr(io.StringIO()):
                 release.parse(words)
             self.assertEqual(end.exception.code, 64)

@@ -189,6 +189,7 @@ JOBS = [
         ("", "softroce", "softroce"), (" --exclusive", "exclusive", "softroce"), (" --nics igb", "vf", "vf"), (" --hca", "shared", "shared"), ("", "asap2", "asap2"))),
     full("7.3 --debs openmpi-bin,libopenmpi-dev", "openmpi.sh", seconds=300),
     full("7.3", "doctor.sh", seconds=120),
+    full("7.3 --tarball", "tarball.sh", seconds=120, sees="packaging softroce podman runtime", after=("lab", "tests")),
     full("7.3", "image.sh", seconds=120, sees="packaging softroce podman perf"),
     full("7.3 --hca --nics igb", "unseen.sh", seconds=35, sees=f"{MODES} running"),
     full("7.3", "shared.sh", seconds=60),

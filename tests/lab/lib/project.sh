@@ -75,3 +75,21 @@ pack_project() {
     pack() { rm -rf "$2/packages" && (cd "$2" && cpack -G DEB -B "$2/packages") && mkdir -p "$1" && cp "$2"/packages/*.deb "$1"; }
     build_project programs pack "$1"
 }
+
+# later_revision FOLDER: of rdma-hook's package there the next revision, in FOLDER/later: so that dpkg upgrades, and does not install
+# the same again. Not compressed.
+later_revision() {
+    local opened=$1/later/opened
+    mkdir "$1/later"
+    dpkg-deb --raw-extract "$1"/rdma-hook_*.deb "$opened"
+    sed -i '/^Version: /s/-[^-]*$/-2/' "$opened/DEBIAN/control"
+    dpkg-deb -Znone --root-owner-group --build "$opened" "$1/later" >/dev/null
+    rm -r "$opened"
+}
+
+# pack_tarball FOLDER: the tarball of a release, in FOLDER.
+pack_tarball() {
+    # shellcheck disable=SC2317 # called by build_project
+    pack() { SOURCE_DATE_EPOCH=$(date +%s) python3 -B "$repository/packaging/release" tarball "$1" --of "$2"; }
+    build_project programs pack "$1"
+}

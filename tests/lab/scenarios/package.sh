@@ -2,24 +2,17 @@
 # The Debian packages: installed, upgraded under a running container, not removed from under one nor from under an engine that
 # needs them, and gone without a trace.
 #   tests/lab/run --kernel 7.3 --nics igb --packages tests/lab/scenarios/package.sh [FOLDER]
-# FOLDER has the packages, if it is not /lab/packages.
-source "${BASH_SOURCE[0]%/*}/podman-lib.sh"
-packages=("${1:-/lab/packages}"/rdma-{hook,perf}_*.deb)
-report_package=("${1:-/lab/packages}"/rdma-perf-report_*.deb)
-[[ -f ${packages[0]} ]] || { echo "package.sh: there are no packages: use --packages" >&2; exit 64; }
-
-modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
-# Podman makes its bridge and its own files with the first container: before we look what is there.
-podman run --rm --rootfs $rootfs true
+# FOLDER has the packages, and a later one of rdma-hook in later/, if it is not /lab/packages.
+source "${BASH_SOURCE[0]%/*}/install-lib.sh"
+folder=${1:-/lab/packages}
+packages=("$folder"/rdma-{hook,perf}_*.deb)
+report_package=("$folder"/rdma-perf-report_*.deb)
+later=("$folder"/later/rdma-hook_*.deb)
+[[ -f ${packages[0]} && -f ${later[0]} ]] || { echo "package.sh: there are no packages: use --packages" >&2; exit 64; }
 
 # The guest's dpkg leaves out documents unless it is told not to.
 install_packages() { dpkg --path-include='/usr/share/man/*' --path-include='/usr/share/doc/*' -i "$@"; } # FILE...
-files() { # what a package, its scripts and the programs may leave; not dpkg's and Podman's own
-    find /usr /etc /var/lib /run -xdev \( -path /var/lib/dpkg -o -path /var/lib/containers -o -path /run/udev -o -path '/run/*containers*' \
-        -o -path '/run/crun*' -o -path /run/libpod -o -path /run/netns -o -path '/run/lock*' -o -path /run/systemd -o -path /etc/ld.so.cache \) -prune -o -print | sort
-}
 installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' rdma-hook) == installed ]]; }
-lives() { rdmactl list | grep -qE "^$1 +podman +[0-9]+ [a-z]+ +live "; }
 unmanaged() { udevadm info -q property --property "${2:-NM_UNMANAGED}" --value "/sys/class/net/$1"; }
 nothing() { [[ -z $("$@" 2>&1 | tee /dev/stderr) ]]; }
 
@@ -60,23 +53,6 @@ network_manager() {
     check "the VF is destroyed" rdmactl vf disable enp1s0
 }
 
-# What engines have of it: folders of theirs, which stay.
-mkdir -p /etc/docker /run/cdi /run/containerd
-cdi_files=(/run/cdi/rdma-hook.json /run/cdi/rdma-hook-pool.json)
-cdi_units=(rdma-hook-cdi.path rdma-hook-cdi.service)
-cdi_links=("${cdi_units[@]/#//etc/systemd/system/multi-user.target.wants/}")
-cdi() { # both files, and the units that keep them true
-    check "an rxe of the host" rdma link add rxe0 type rxe netdev lab0
-    mkdir -p /etc/rdma-hook
-    echo '{"pools": {"named": {"mode": "softroce", "parents": ["lab0"], "range": "10.9.4.10-10.9.4.20/24", "defaults": {"ip": "auto"}}}}' \
-        >/etc/rdma-hook/config.json
-    check "CDI's files are written" rdmactl cdi generate
-    check "a device's and a pool's" ls "${cdi_files[@]}"
-    rm /etc/rdma-hook/config.json
-    check "the rxe goes" rdma link delete rxe0
-    check "CDI's units are enabled" systemctl enable "${cdi_units[@]}"
-    check "by these links" ls "${cdi_links[@]}"
-}
 engines() {
     # As containerd's shim writes it for each container; that it does is for docker.sh to say.
     local task=/run/containerd/io.containerd.runtime.v2.task daemon=/etc/docker/daemon.json
@@ -105,7 +81,8 @@ check "and is as before" installed
 check "the container still has RDMA" lives a
 systemctl disable rdma-hook-gc.timer >/dev/null 2>&1
 echo '# mine' >>/etc/containers/containers.conf.d/50-rdma-hook.conf
-check "an upgrade of rdma-hook goes through" install_packages "${packages[0]}"
+check "an upgrade of rdma-hook goes through" install_packages "${later[0]}"
+equal "to the next revision" 2 "$(dpkg-query -W -f '${Version}' rdma-hook | sed 's/.*-//')"
 check "the container still has RDMA" lives a
 check "and opens its device" inside a bash -c 'exec 3<>/dev/infiniband/uverbs*'
 check "the administrator's drop-in is kept" grep -q mine /etc/containers/containers.conf.d/50-rdma-hook.conf
