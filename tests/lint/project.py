@@ -22,6 +22,8 @@ PLACEHOLDER = re.compile(r"\.invalid\b|\bREPOSITORY\b|@OWNER\b")
 PLACES = [
     ("README.md", r"^    git clone ", "repository", "{}"),
     ("docs/install.md", r"^    git clone ", "repository", "{}"),
+    ("docs/install.md", r"^    repository=", "repository", "{}"),
+    ("docs/install.md", r"^    version=", "version", "{}"),
     ("ansible/galaxy.yml", r"^repository: ", "repository", "{}"),
     ("ansible/galaxy.yml", r"^version: ", "version", "{}"),
     ("CITATION.cff", r"^repository-code: ", "repository", '"{}"'),

@@ -165,7 +165,8 @@ MANUALS = [(PAGE, ".It Fl -fast", "", "go: lacks --fast"), (PAGE, "Fl -fast", "F
 PROJECT = {
     "CMakeLists.txt": "project(rdma-hook VERSION 1.2.3 LANGUAGES C)\n",
     "packaging/project.json": '{"repository": "https://a.example/b", "maintainer": "a <a@a.example>", "owner": "@a"}',
-    "README.md": "    git clone https://a.example/b there\n", "docs/install.md": "    git clone https://a.example/b\n",
+    "README.md": "    git clone https://a.example/b there\n",
+    "docs/install.md": "    repository=https://a.example/b\n    version=1.2.3\n    git clone https://a.example/b\n",
     "ansible/galaxy.yml": "repository: https://a.example/b\nversion: 1.2.3\n",
     "CITATION.cff": 'version: 1.2.3\nrepository-code: "https://a.example/b"\n', "MAINTAINERS.md": "| @a | all |\nMail: `a <a@a.example>`\n",
     ".github/CODEOWNERS": "* @a\n", ".github/ISSUE_TEMPLATE/config.yml": "    url: https://a.example/b/security/advisories/new\n",
