@@ -57,7 +57,8 @@ def rdma_perf():
     mode, size = after("--mode"), int(after("--size"))
     time_ms = int(after("--time").rstrip("s")) * 1000 if "--time" in words else 0
     point = {"verb": after("--verb"), "mode": mode, "time_ms": time_ms, "size_bytes": size, "depth": 64, "batch": 16, "signal": 8, "mtu_bytes": 1024,
-             "inline_bytes": 220, "reads": 16, "poll": "spin", "ordering": "relaxed", "server_ordering": "strict" if "strict" in behaviour else "relaxed"}
+             "inline_bytes": 220, "reads": 16, "poll": after("--poll") if "--poll" in words else "spin", "ordering": "relaxed",
+             "server_ordering": "strict" if "strict" in behaviour else "relaxed"}
     device = {"device": "rxe0", "port": 1, "gid_index": 3, "gid_type": "RoCE v2"}
     bad = "wrong" in behaviour
     result = {"point": point, "verify": {"data_ok": not bad},
@@ -161,6 +162,13 @@ class Harness(unittest.TestCase):
         self.assertEqual(perftest.options_of(point, known), [])
         self.assertEqual(perftest.options_of(latency, known), list(perftest.OPTIONAL))
         self.assertEqual(perftest.options_of(latency, {"--write_with_imm"}), ["--write_with_imm"])
+
+    def test_events_are_counted_and_not_timed(self) -> None:
+        status, _, said = self.run_duel("--verb", "write", "--mode", "bw", "--size", "64", "--poll", "event", "--iterations", "500")
+        self.assertEqual(status, 0, said)
+        self.assertTrue(all("-e" in call and call[call.index("-n") + 1] == "5000" and "-D" not in call for call in self.calls("ib_write_bw")))
+        runs = [call for call in self.calls("rdma-perf") if call[0] == "run"]
+        self.assertTrue(all(call[call.index("--iterations") + 1] == "5000" and "--time" not in call for call in runs))
 
     def test_defaults(self) -> None:
         status, document, said = self.run_duel("--verb", "read", "--mode", "lat", "--size", "64", "--defaults", "--goals")
