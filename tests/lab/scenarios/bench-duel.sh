@@ -1,12 +1,14 @@
 #!/bin/bash
 # rdma-perf against perftest on the same two devices: tests/bench/duel, held to its goals. For reading; not one of the timed tests.
 #   tests/lab/run --kernel 7.3 --timeout 3600 tests/lab/scenarios/bench-duel.sh [--full] [OPTION of tests/bench/duel...]
-# Where no guest runs on KVM, LAB_ACCEL=icount and --poll event compare instructions, whose intervals are narrow.
+#   LAB_ACCEL=icount tests/lab/run --kernel 7.3 --timeout 3600 tests/lab/scenarios/bench-duel.sh --instructions [OPTION...]
 # Over SoftRoCE, bandwidth and latency of a point each, up to 12 pairs. --full: all points, also over Soft-iWARP, up to 60 pairs, and
-# defaults against defaults. What was measured is in the shared folder afterwards, if there is one.
+# defaults against defaults. --instructions: where no guest runs on KVM, intervals of instructions are narrow. Both wait for events, as a loop
+# that polls takes the one CPU from its peer; so latency of write, for which perftest has none, is left out. What was measured is in the
+# shared folder afterwards, if there is one.
 source "${BASH_SOURCE[0]%/*}/perf-lib.sh"
-full=0
-if [[ ${1:-} == --full ]]; then full=1; shift; fi
+form=short
+if [[ ${1:-} == @(--full|--instructions) ]]; then form=${1#--}; shift; fi
 options=("$@")
 [[ -d /data ]] && out=/data || out=$work
 
@@ -19,7 +21,11 @@ against() { # WHAT ADDRESS OPTION...
 
 modprobe -a rdma_rxe siw ib_uverbs rdma_ucm macvlan || exit 1
 make_side a && make_side b || exit 1
-if ((full)); then
+if [[ $form == instructions ]]; then
+    against "events" "${address[a]}" --pairs 6..20 --poll event --verb send,read
+    # Nobody waits for anybody: a write's packet is handled at both ends where it is sent.
+    against "write" "${address[a]}" --pairs 6..20 --verb write --mode bw
+elif [[ $form == full ]]; then
     against "equal settings" "${address[a]}" --pairs 6..60
     against "defaults" "${address[a]}" --pairs 6..60 --defaults --verb write --mode bw
     for side in a b; do
