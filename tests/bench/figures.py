@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the benches share: one measured process, and what may be said of many."""
+import dataclasses
 import os
 import pathlib
-import random
 import statistics
 import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "examples/evaluation"))
+
+from rdma_report import estimate  # noqa: E402
+
+STEP = 0.001  # of a figure: what is less than a microsecond counts as one
 
 
 def measured(floor, command, figures, stdin="", cwd=None):
@@ -29,26 +35,20 @@ def middle(values):
     return statistics.fmean(sorted(values)[cut : len(values) - cut])
 
 
-def interval(value, size):
-    """value() of what is there, and the middle 95 % of what chance would make of it (bootstrap): value gets `size` indexes."""
-    dice = random.Random(1)
-    draws = sorted(value(dice.choices(range(size), k=size)) for _ in range(2000))
-    return {"value": value(range(size)), "low": draws[49], "high": draws[1949]}
-
-
 def ratio(above, below, figure):
-    """The ratio of the middles of two ways that were run equally often."""
-
-    def once(some):
-        return middle([above[i][figure] for i in some]) / max(middle([below[i][figure] for i in some]), 1e-9)
-
-    return interval(once, len(above))
+    """Of two ways that were run in turn: as many times each run took what its pair did."""
+    return dataclasses.asdict(estimate.of_ratio([(max(b[figure], STEP), max(a[figure], STEP)) for a, b in zip(above, below)]))
 
 
 def difference(above, below, figure):
-    """The middle of what each run took more than its pair."""
-    pairs = [a[figure] - b[figure] for a, b in zip(above, below)]
-    return interval(lambda some: middle([pairs[i] for i in some]), len(pairs))
+    """What each run took more than its pair."""
+    return dataclasses.asdict(estimate.of_differences([a[figure] - b[figure] for a, b in zip(above, below)]))
+
+
+def shown(found, digits):
+    """Round brackets are a 95 % interval, square ones the range of fewer than six runs."""
+    left, right = "()" if found["n"] >= estimate.ENOUGH else "[]"
+    return f"{found['value']:.{digits}f} {left}{found['low']:.{digits}f} to {found['high']:.{digits}f}{right}"
 
 
 def exact_accounting():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Medians and ratios with what is known of them. Exact and without draws: the same files give the same page."""
+"""Medians and ratios with what is known of them. Exact and without draws: the same files give the same page.
+perf/measure/statistics.h has the same methods, with the same numbers."""
 from __future__ import annotations
 
 import math
@@ -44,18 +45,22 @@ def sign_critical(n: int) -> int:
     return 0
 
 
+def of_differences(differences: Sequence[float]) -> Estimate:
+    """Of runs that were neighbours in time: Hodges and Lehmann, with the interval of Wilcoxon's signed-rank test. One disturbed run
+    moves neither."""
+    n = len(differences)
+    means = sorted((differences[i] + differences[j]) / 2 for i in range(n) for j in range(i, n))
+    outside = signed_rank_critical(n) if n >= ENOUGH else 0
+    return Estimate(median(means), means[outside], means[-1 - outside], n)
+
+
 def of_ratio(pairs: Sequence[tuple[float, float]]) -> Estimate | None:
-    """b/a of runs that were neighbours in time: Hodges and Lehmann on a logarithmic scale, with the interval of Wilcoxon's
-    signed-rank test. One disturbed run moves neither."""
+    """b/a of such runs, on a logarithmic scale."""
     logs = [math.log(b / a) for a, b in pairs if a > 0 and b > 0]
-    n = len(logs)
-    if not n:
+    if not logs:
         return None
-    means = sorted((logs[i] + logs[j]) / 2 for i in range(n) for j in range(i, n))
-    if n < ENOUGH:
-        return Estimate(math.exp(median(means)), math.exp(min(logs)), math.exp(max(logs)), n)
-    outside = signed_rank_critical(n)
-    return Estimate(math.exp(median(means)), math.exp(means[outside]), math.exp(means[-1 - outside]), n)
+    found = of_differences(logs)
+    return Estimate(math.exp(found.value), math.exp(found.low), math.exp(found.high), found.n)
 
 
 def signed_rank_critical(n: int) -> int:

@@ -115,7 +115,8 @@ class Runs(unittest.TestCase):
         for cell in document["results"]:
             self.assertEqual(cell["cycles"], 2 * [{"rdma_perf": 10.0, "perftest": 20.0}])
             self.assertEqual(cell["instructions"], {"rdma_perf": {"all": 30.0, "own": 20.0}, "perftest": {"all": 50.0, "own": 40.0}})
-            self.assertEqual(cell["ratio"]["cycles"], {"value": 0.5, "low": 0.5, "high": 0.5})
+            self.assertEqual(cell["ratio"]["cycles"], {"value": 0.5, "low": 0.5, "high": 0.5, "n": 2})
+            self.assertIn("0.500 [0.500 to 0.500]", said)
             self.assertEqual((cell["ratio"]["all"], cell["ratio"]["own"]), (0.6, 0.5))
         self.assertIn("-m 4096 -t 128 -Q 16 -l 16 -I 64", " ".join(map(str, self.calls("ib_write_bw")[0])))
         self.assertFalse(any(call[0] or "--use_old_post_send" in call for call in self.calls("ib_write_bw")))

@@ -100,6 +100,21 @@ class Estimates(unittest.TestCase):
         self.assertEqual([estimate.signed_rank_critical(n) for n in (6, 7, 8, 10, 15, 20)], [0, 2, 3, 8, 25, 52])
         self.assertEqual([estimate.sign_critical(n) for n in (6, 8, 9, 12, 20)], [0, 0, 1, 2, 5])
 
+    def test_numbers_are_those_of_rdma_perf(self) -> None:
+        # tests/unit/perf/statistics_test.cc has the same.
+        before, after = (100, 104, 98, 103, 97, 101, 99, 105), (92, 99, 90, 97, 95, 91, 94, 96)
+        ratio = estimate.of_ratio(list(zip(before, after)))
+        assert ratio
+        for found, expected in zip((ratio.value, ratio.low, ratio.high), (0.9333579274682027, 0.9104454355364241, 0.9603801836186431)):
+            self.assertAlmostEqual(found, expected, places=12)
+        self.assertEqual((estimate.ENOUGH, estimate.sign_critical(1000)), (6, 468))
+
+    def test_differences(self) -> None:
+        of = estimate.of_differences([4, 1, 3, 6, 2, 5])
+        self.assertEqual((of.value, of.low, of.high, of.certain), (3.5, 1, 6, True))
+        of = estimate.of_differences([3, 1])
+        self.assertEqual((of.value, of.low, of.high, of.certain), (2, 1, 3, False))
+
     def test_ratio_of_pairs_ignores_a_common_drift(self) -> None:
         ratio = estimate.of_ratio([(100 * drift, 90 * drift) for drift in (1, 2, 3, 4, 5, 6)])
         assert ratio
@@ -116,7 +131,6 @@ class Estimates(unittest.TestCase):
     def test_equal_is_within_five_percent(self) -> None:
         self.assertEqual(estimate.verdict(estimate.Estimate(1, 0.96, 1.04, 6), True), "equal")
         self.assertEqual(estimate.verdict(estimate.Estimate(1, 0.96, 1.07, 6), True), "not enough data")
-
 
     def test_repetitions_that_would_decide(self) -> None:
         def needed(value: float, low: float, high: float, n: int) -> int:
