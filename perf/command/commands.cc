@@ -36,7 +36,7 @@ class Measurement {
     // What was measured is printed and written even after an error.
     Exit run(const ConnectClients& connect, size_t hosts) {
         auto done = measure(connect, hosts);
-        const auto rows = summarize(report_.results, options_.plan.seed);
+        const auto rows = summarize(report_.results);
         if (options_.plan.reps > 1 && !rows.empty())
             print(table_, summary_table(rows, options_.plan.reps));
         print(table_, tcp_table(rows));

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics over repetitions: the median, because one disturbed repetition must not move it, and
-// intervals by the percentile bootstrap, because nothing is known about how measurements scatter.
-// Same samples and same seed give the same numbers on every machine.
-//
-// An interval can be no wider than from the smallest to the largest sample. With n of them that
-// range covers the median with 1 - 2^(1-n): 75 % for 3, 94 % for 5, 97 % for 6. So "95 %" is true
-// from six repetitions on.
+// Statistics over repetitions: one that is disturbed moves none of them, and nothing is taken for
+// granted of how they scatter. Intervals are those of tests: the sign test for medians, Wilcoxon's
+// signed ranks for ratios of pairs, Mann and Whitney's for ratios of two groups; the estimate of
+// both is Hodges and Lehmann's. examples/evaluation/rdma_report/estimate.py has the same numbers.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -17,8 +13,7 @@
 
 namespace perf {
 
-inline constexpr size_t kDraws = 2000;       // of a bootstrap
-inline constexpr size_t kEnoughSamples = 3;  // for an interval that says anything
+inline constexpr size_t kEnoughSamples = 6;  // with fewer not even the whole range covers 95 %
 inline constexpr double kEqualMargin = 0.05;
 
 struct Interval {
@@ -37,15 +32,19 @@ struct MedianEstimate {
     std::optional<Interval> interval;  // none below kEnoughSamples
 };
 
-MedianEstimate estimate_median(std::vector<double> sample, uint64_t seed);
+MedianEstimate estimate_median(std::vector<double> sample);
 
 struct RatioEstimate {
-    double ratio = 0;                  // median of b / median of a; 0 if there is none
-    std::optional<Interval> interval;  // none below kEnoughSamples on a side, or without a ratio
+    double ratio = 0;                  // 0 if there is none
+    std::optional<Interval> interval;  // none below kEnoughSamples pairs, or on a side
 };
 
-// Each draw takes as many samples from a and from b as they have. Samples are not negative.
-RatioEstimate estimate_ratio(std::vector<double> a, std::vector<double> b, uint64_t seed);
+// b/a of what was measured in turn: equal places are pairs. One with a zero does not count.
+RatioEstimate ratio_of_pairs(const std::vector<double>& a, const std::vector<double>& b);
+
+// b/a of what was measured apart: the median of all ratios of a value of b to one of a. Samples are
+// not negative; with a zero in a there is no ratio.
+RatioEstimate ratio_of_groups(const std::vector<double>& a, const std::vector<double>& b);
 
 enum class Verdict { Equal, Faster, Slower, NotEnoughData };
 template <>

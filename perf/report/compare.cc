@@ -139,15 +139,15 @@ Comparison compare_reports(const ReportFile& a,
             const auto& sample_b = of_b->samples.at(metric.name);
             if (sample_a.empty() && sample_b.empty())
                 continue;
-            Compared& row = out.rows.emplace_back(
-                Compared{.label = of_b->label,
-                         .point = of_b->point,
-                         .metric = &metric,
-                         .n_a = sample_a.size(),
-                         .n_b = sample_b.size(),
-                         .median_a = median(sample_a),
-                         .median_b = median(sample_b),
-                         .ratio = estimate_ratio(sample_a, sample_b, a.seed + b.seed)});
+            Compared& row =
+                out.rows.emplace_back(Compared{.label = of_b->label,
+                                               .point = of_b->point,
+                                               .metric = &metric,
+                                               .n_a = sample_a.size(),
+                                               .n_b = sample_b.size(),
+                                               .median_a = median(sample_a),
+                                               .median_b = median(sample_b),
+                                               .ratio = ratio_of_groups(sample_a, sample_b)});
             row.verdict = judge(row.ratio, metric.better);
         }
     }

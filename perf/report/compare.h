@@ -79,7 +79,6 @@ struct Series {
 struct ReportFile {
     std::string name;  // what the person called it
     std::string started;
-    uint64_t seed = 0;
     std::vector<std::string> settings;  // in the order of kSideSettings: client's, server's
     std::vector<Series> series;         // in the order of the file
 };
@@ -113,7 +112,7 @@ struct Compared {
     size_t n_b = 0;
     double median_a = 0;
     double median_b = 0;
-    RatioEstimate ratio;  // b / a
+    RatioEstimate ratio;  // b / a: the repetitions of two reports are no pairs
     Verdict verdict = Verdict::NotEnoughData;
 };
 

@@ -182,7 +182,7 @@ Json json_head(const Report& report) {
 
 Json json_tail(const Report& report) {
     Json out = {{"summary", Json::array()}, {"errors", errors_json(report.error)}};
-    const auto rows = summarize(report.results, report.plan.seed);
+    const auto rows = summarize(report.results);
     for (const SummaryRow& row : rows) {
         Json entry = {{"point", point_json(*row.first)},
                       {"metric", row.metric->name},

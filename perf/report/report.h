@@ -74,7 +74,7 @@ struct SummaryRow {
 };
 
 // In the order in which points first appear; metrics that a point does not have are left out.
-std::vector<SummaryRow> summarize(const std::vector<PointResult>& results, uint64_t seed);
+std::vector<SummaryRow> summarize(const std::vector<PointResult>& results);
 
 // [low, high], or null.
 Json to_json(const std::optional<Interval>& interval);

@@ -164,8 +164,6 @@ Result<ReportFile> report_of(std::string_view text, const std::string& name) {
     ReportFile file;
     file.name = name;
     file.started = TRY(base::optional_member<std::string>(root, "started", "?"));
-    const Json& plan = *TRY(member(root, "plan", Json::value_t::object));
-    file.seed = TRY(base::optional_member<uint64_t>(plan, "seed", 0));
     const Json& env = *TRY(member(root, "env", Json::value_t::object));
     const auto client = TRY(values_of_side(env, "client").context("env.client"));
     const auto server = TRY(values_of_side(env, "server").context("env.server"));

@@ -73,13 +73,13 @@ std::vector<double> sample_of(const std::vector<const PointResult*>& repetitions
 }
 }  // namespace
 
-std::vector<SummaryRow> summarize(const std::vector<PointResult>& results, uint64_t seed) {
+std::vector<SummaryRow> summarize(const std::vector<PointResult>& results) {
     std::vector<SummaryRow> rows;
     for (const auto& group : by_point(results)) {
         for (const Metric& metric : all_metrics()) {
             std::vector<double> sample = sample_of(group, metric.value);
             if (!sample.empty())
-                rows.push_back({group.front(), &metric, estimate_median(std::move(sample), seed)});
+                rows.push_back({group.front(), &metric, estimate_median(std::move(sample))});
         }
     }
     return rows;

@@ -88,15 +88,14 @@ std::vector<double> sample_of(const Findings& findings, Method method, const Col
     return sample;
 }
 
-// GETs per second by READ over those by SEND, of the repetitions that both have.
+// GETs per second by READ over those by SEND. Repetitions are pairs; only the last may lack one.
 RatioEstimate read_over_send(const Findings& findings) {
-    return estimate_ratio(sample_of(findings, Method::Send, kColumns[0]),
-                          sample_of(findings, Method::Read, kColumns[0]),
-                          findings.plan.shape.seed);
+    return ratio_of_pairs(sample_of(findings, Method::Send, kColumns[0]),
+                          sample_of(findings, Method::Read, kColumns[0]));
 }
 
 MedianEstimate estimate(const Findings& findings, Method method, const Column& column) {
-    return estimate_median(sample_of(findings, method, column), findings.plan.shape.seed);
+    return estimate_median(sample_of(findings, method, column));
 }
 
 std::string cell(const Column& column, const MedianEstimate& estimate) {

@@ -28,7 +28,7 @@ struct Plan {
     Shape shape = {.keys = 10'000};
     double skew = 0.99;    // table.h
     uint32_t time_ms = 0;  // of each trial, without its warm-up
-    uint32_t reps = 6;     // of each method; from here on the intervals cover 95 %
+    uint32_t reps = 6;     // of each method; the least with intervals
     Poll poll;
 };
 

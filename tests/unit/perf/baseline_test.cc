@@ -23,7 +23,7 @@ TEST(TcpRatio, IsThatOfTheSamePointOnly) {
     larger.point.size = 4096;
     const std::vector<PointResult> results = {
         latency_result(1, 4000), over_tcp(latency_result(1, 8000)), larger};
-    const auto rows = summarize(results, 1);
+    const auto rows = summarize(results);
     ASSERT_EQ(rows.size(), 6U);
     EXPECT_DOUBLE_EQ(ratio_to_tcp(rows[0], rows).value(), 0.5);
     EXPECT_FALSE(ratio_to_tcp(rows[2], rows));
@@ -31,9 +31,9 @@ TEST(TcpRatio, IsThatOfTheSamePointOnly) {
     EXPECT_THAT(tcp_table(rows), HasSubstr("0.50 x tcp\n"));
     PointResult asleep = over_tcp(latency_result(1, 8000));
     asleep.point.poll.mode = PollMode::Event;
-    EXPECT_THAT(tcp_table(summarize({latency_result(1, 4000), asleep}, 1)),
+    EXPECT_THAT(tcp_table(summarize({latency_result(1, 4000), asleep})),
                 HasSubstr("0.50 x tcp  (yield against event)"));
-    EXPECT_THAT(tcp_table(summarize({latency_result(1, 4000)}, 1)), IsEmpty());
+    EXPECT_THAT(tcp_table(summarize({latency_result(1, 4000)})), IsEmpty());
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ class Commands : public testing::Test {
         const kv::Plan plan{.shape = {.keys = 200, .value = 64, .seed = 4},
                             .skew = 0.99,
                             .time_ms = 10,
-                            .reps = 3,
+                            .reps = 6,
                             .poll = {}};
         const Surroundings around{verbs_, stop_, out_.file(), err_.file()};
         Document document{.kind = "kv", .json = look.json, .around = around};
@@ -305,10 +305,10 @@ TEST_F(Commands, KvComparesBothWaysToGet) {
         EXPECT_EQ(result["data_ok"], true);
         EXPECT_GT(result["gets_per_s"], 0);
     }
-    EXPECT_EQ(order, "send read read send send read ");
+    EXPECT_EQ(order, "send read read send send read read send send read read send ");
     for (const char* method : {"send", "read"}) {
         const Json& rate = json["summary"][method]["gets_per_s"];
-        EXPECT_EQ(rate["n"], 3);
+        EXPECT_EQ(rate["n"], 6);
         EXPECT_LE(rate["ci95"][0], rate["median"]);
     }
     EXPECT_GE(json["summary"]["read"]["reads_per_get"]["median"], 1);

@@ -209,11 +209,11 @@ TEST(Compare, SettingsOnPurposeMeetTheirEqual) {
 
 TEST(Compare, WrongDataIsSaidAndNeverAsExpected) {
     Report report = test::sample_report();
-    report.results.push_back(test::wrong_result(6));
+    report.results.push_back(test::wrong_result(7));
     const auto a = sample_file("a");
     const auto b = file_of(to_json(report), "b");
     const auto comparison = compare_reports(a, b, {});
-    EXPECT_THAT(comparison.wrong, ElementsAre("write bw 4 KiB: 1 of 6 repetitions in b"));
+    EXPECT_THAT(comparison.wrong, ElementsAre("write bw 4 KiB: 1 of 7 repetitions in b"));
     EXPECT_FALSE(comparison.meets(Expect::Equal));
 }
 
@@ -235,7 +235,7 @@ TEST(Compare, JsonHasEveryRow) {
     EXPECT_EQ(json["rows"][0]["point"]["verb"], "write");
     EXPECT_EQ(json["rows"][0]["metric"], "bandwidth_bytes_per_s");
     EXPECT_EQ(json["rows"][0]["verdict"], "faster");
-    EXPECT_EQ(json["rows"][0]["a"]["n"], 5);
+    EXPECT_EQ(json["rows"][0]["a"]["n"], 6);
     EXPECT_EQ(json["rows"][0]["ci95"].size(), 2U);
 }
 

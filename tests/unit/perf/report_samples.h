@@ -60,7 +60,7 @@ inline perf::PointResult wrong_result(uint32_t rep) {
     return result;
 }
 
-// Two points, five repetitions; `factor` scales bandwidth and latency.
+// Two points, six repetitions; `factor` scales bandwidth and latency.
 inline perf::Report sample_report(double factor = 1) {
     perf::Report report;
     report.started = "2026-01-02T03:04:05Z";
@@ -69,7 +69,7 @@ inline perf::Report sample_report(double factor = 1) {
                    .sizes = {64, 4096},
                    .time_ms = 1000,
                    .seed = 7,
-                   .reps = 5};
+                   .reps = 6};
     perf::Pairing& pair = report.pairs.front();
     report.client =
         pair.server = {.version = "0.1", .host = "h", .kernel = "6.1.0", .capabilities = {}};
@@ -78,7 +78,7 @@ inline perf::Report sample_report(double factor = 1) {
                                                                .gid = {},
                                                                .active_mtu = 1024,
                                                                .link_bps = 100'000'000'000};
-    for (uint32_t rep = 1; rep <= 5; ++rep) {
+    for (uint32_t rep = 1; rep <= 6; ++rep) {
         const double scatter = factor * (1 + 0.001 * rep);
         report.results.push_back(bandwidth_result(rep, static_cast<uint64_t>(100'000 * scatter)));
         report.results.push_back(latency_result(rep, static_cast<uint64_t>(20'000 * scatter)));
