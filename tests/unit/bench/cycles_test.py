@@ -3,8 +3,6 @@
 """tests/bench/cycles with stand-ins for rdma-perf, perftest and valgrind, and what callgrind writes."""
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import io
 import json
 import os
@@ -17,19 +15,9 @@ from pathlib import Path
 from unittest import mock
 
 sys.dont_write_bytecode = True
-ROOT = Path(__file__).resolve().parents[3]
+from program import load  # noqa: E402
 
-
-def load(path: Path):
-    loader = importlib.machinery.SourceFileLoader(path.stem, str(path))
-    spec = importlib.util.spec_from_loader(path.stem, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
-
-
-cycles = load(ROOT / "tests/bench/cycles")
+cycles = load("cycles")
 
 # Of rdma-perf a slice takes 40960 cycles, of perftest 81920. `behaviour` beside them says what goes wrong.
 STAND_IN = r"""#!/usr/bin/python3 -IS

@@ -4,8 +4,6 @@
 real ones."""
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import io
 import json
 import shutil
@@ -16,19 +14,9 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-ROOT = Path(__file__).resolve().parents[3]
+from program import ROOT, load  # noqa: E402
 
-
-def load(path: Path):
-    loader = importlib.machinery.SourceFileLoader(path.stem, str(path))
-    spec = importlib.util.spec_from_loader(path.stem, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
-
-
-duel = load(ROOT / "tests/bench/duel")
+duel = load("duel")
 perftest = duel.perftest
 
 # `behaviour` beside them says what goes wrong; each call adds its words to `calls`.

@@ -4,8 +4,6 @@
 programs."""
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import sys
 import tempfile
 import unittest
@@ -13,19 +11,9 @@ from pathlib import Path
 from unittest import mock
 
 sys.dont_write_bytecode = True
-ROOT = Path(__file__).resolve().parents[3]
+from program import load  # noqa: E402
 
-
-def load(path: Path):
-    loader = importlib.machinery.SourceFileLoader(path.stem, str(path))
-    spec = importlib.util.spec_from_loader(path.stem, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
-
-
-flags = load(ROOT / "tests/bench/flags")
+flags = load("flags")
 
 # Each form of line that perftest 25.01 has, and those that are no option.
 HELP = """Usage:

@@ -388,7 +388,7 @@ TEST(Crew, SleepsNoLongerThanItAsks) {
     EXPECT_EQ(slack, 1);
 }
 
-// One end of a control connection over which nothing is said.
+// A control connection whose peer stays silent.
 class QuietControl {
   public:
     QuietControl() {
