@@ -19,19 +19,28 @@ against() { # WHAT ADDRESS OPTION...
     report $? "every goal is met ($what)"
 }
 
+add_siw() { # a device of Soft-iWARP on each side, of a second interface
+    local side
+    for side in a b; do
+        add_interface $side
+        ip netns exec perf-$side rdma link add siw$side type siw netdev rdma1 || exit 1
+    done
+}
+
 modprobe -a rdma_rxe siw ib_uverbs rdma_ucm macvlan || exit 1
 make_side a && make_side b || exit 1
 if [[ $form == instructions ]]; then
     against "events" "${address[a]}" --pairs 6..20 --poll event --verb send,read
     # Nobody waits for anybody: a write's packet is handled at both ends where it is sent.
     against "write" "${address[a]}" --pairs 6..20 --verb write --mode bw
+    against "defaults" "${address[a]}" --pairs 6..20 --defaults --verb write --mode bw
+    add_siw
+    against "siw events" "${address[a]/10.9.0./10.9.1.}" --pairs 6..20 --cm --poll event --verb send,read
+    against "siw write" "${address[a]/10.9.0./10.9.1.}" --pairs 6..20 --cm --verb write --mode bw
 elif [[ $form == full ]]; then
     against "equal settings" "${address[a]}" --pairs 6..60
     against "defaults" "${address[a]}" --pairs 6..60 --defaults --verb write --mode bw
-    for side in a b; do
-        add_interface $side
-        ip netns exec perf-$side rdma link add siw$side type siw netdev rdma1 || exit 1
-    done
+    add_siw
     against "siw bandwidth" "${address[a]/10.9.0./10.9.1.}" --pairs 6..60 --cm --mode bw
     # Soft-iWARP has no immediates, by which rdma-perf's write would be told of its data.
     against "siw latency" "${address[a]/10.9.0./10.9.1.}" --pairs 6..60 --cm --mode lat --verb read,send
