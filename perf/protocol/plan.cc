@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <ranges>
+#include <span>
 
 #include <fmt/format.h>
 #include <sys/random.h>
@@ -101,8 +101,8 @@ void add_points(const Plan& plan, Verb verb, Mode mode, uint32_t size, std::vect
         for (const Poll& poll : plan.polls) {
             for (const Transport transport : carriers) {
                 // TCP has no device whose writes could pass each other: it has one ordering.
-                const ptrdiff_t most = needs_device(transport) ? std::ssize(plan.orderings) : 1;
-                for (const Ordering ordering : plan.orderings | std::views::take(most))
+                const size_t most = needs_device(transport) ? plan.orderings.size() : 1;
+                for (const Ordering ordering : std::span(plan.orderings).first(most))
                     points.push_back(make_point(plan,
                                                 {.verb = verb,
                                                  .transport = transport,
