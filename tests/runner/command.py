@@ -225,7 +225,7 @@ def run_contract(run, _job, log):
 
 
 def run_sanitizer(run, job, log):
-    """All unit and contract tests of a preset, by a command before them if it needs one."""
+    """The unit and contract tests that a preset chooses, by a command before them if it needs one."""
     preset, *before = job.run
     if build(run, log, preset):
         return results.Outcome(errors=["it does not build"])
