@@ -92,7 +92,7 @@ UNITS = {
     "perf_test": "build core units perf report confine",
     "fuzz_(request_)?seeds_test": f"build core units fuzz {MODES} perf runtime",
     r"python\.report": "build report perf units",
-    r"python\.(evaluation|spool|acceptance|archive|runs|import)": "build examples units",
+    r"python\.(evaluation|quickstart|spool|acceptance|archive|runs|import)": "build examples units",
     r"python\.(duel|cycles)": "build bench report units",
     r"python\.flags": "build bench documents units",
     "lint": EVERYTHING,
