@@ -40,7 +40,7 @@ while True:
 frame() { # MAC ADDRESS: whether c2 gets a frame of c1 that says it is from there
     in_network c2 timeout 12 python3 -c "$receive" "$@" &
     local spy=$! status
-    podman exec c1 timeout 30 python3 -c "$send" rdma0 "$(mac c2)" "$@"
+    inside c1 timeout 30 python3 -c "$send" rdma0 "$(mac c2)" "$@"
     wait $spy
     status=$?
     return $status

@@ -6,7 +6,7 @@
 # show is a line "skipped: ", with the reason. tests/lint/docs.py compares the two tables.
 source "${BASH_SOURCE[0]%/*}/every-mode-lib.sh"
 source "${BASH_SOURCE[0]%/*}/isolation-lib.sh"
-source "${BASH_SOURCE[0]%/*}/podman-lib.sh"
+source "${BASH_SOURCE[0]%/*}/bundles-lib.sh"
 
 columns=(opens identity spoof firewall rate exhaust)
 # The page's rows, each followed by what the kernel has to answer for it.
@@ -39,18 +39,28 @@ softroce_keys() { echo mode=softroce "parent=wire$(($1 - 1))"; }
 softiwarp_keys() { echo mode=softiwarp "parent=wire$(($1 - 1))"; }
 placement_lacks() { old_rxe; }
 placement_keys() { echo mode=softroce placement=host; }
+placement_up() { networks; }
+placement_down() { no_networks; }
 host_lacks() { :; }
 host_keys() { echo mode=host device=hca0; }
-host_up() { make_hca; }
-host_down() { rdma link delete hca0; }
+host_up() { networks && make_hca; }
+host_down() { rdma link delete hca0 && no_networks; }
+# Where containers get no interface for RDMA they have an engine's, eth0, on one wire.
+networks() {
+    local each
+    for each in 1 2; do ip netns add "lab-c$each" || return; done
+    ip link add eth0 netns lab-c1 type veth peer name eth0 netns lab-c2
+    for each in 1 2; do ip -n "lab-c$each" address add "10.88.0.$each/24" dev eth0 && ip -n "lab-c$each" link set eth0 up || return; done
+}
+no_networks() { ip netns delete lab-c1 && ip netns delete lab-c2; }
 is() { [[ " $* " == *" $row "* ]]; } # ROW...
 
 start() { # CONTAINER NUMBER [KEY=VALUE...]
-    local name=$1 keys address=("ip=10.9.0.${1#c}/24") capabilities=()
+    local name=$1 keys address=("ip=10.9.0.${1#c}/24") jq=.
     read -ra keys <<<"$("${mode}_keys" "$2")"
-    ! is host placement || address=()
-    [[ $name != c1 ]] || capabilities=(--cap-add NET_RAW --cap-add MKNOD)
-    attach "$name" "${keys[@]}" "${address[@]}" "${@:3}" -- --ulimit memlock=-1 "${capabilities[@]}"
+    ! is host placement || address=() jq=$(in_netns "/run/netns/lab-$1")
+    [[ $name != c1 ]] || jq+=' | .process.capabilities |= map_values(. + ["CAP_NET_RAW", "CAP_MKNOD"])'
+    attach "$name" "${keys[@]}" "${address[@]}" "${@:3}" -- "$jq"
 }
 again() { # [KEY=VALUE...]: c2 anew, with these
     drop c2
@@ -60,12 +70,12 @@ device() { environment "$1" RDMA_DEVICE; }
 netdev() { if is host placement; then echo eth0; else echo rdma0; fi; }
 address() { in_network "$1" ip -j -4 addr show "$(netdev)" | jq -r '.[0].addr_info[0].local'; }
 mac() { in_network "$1" ip -j link show "$(netdev)" | jq -r '.[0].address'; }
-gids_of_c2() { podman exec c2 bash -c "cat /sys/class/infiniband/$(device c2)/ports/1/gids/*" | grep -vc '^\(0000:\)*0000$'; }
+gids_of_c2() { inside c2 bash -c "cat /sys/class/infiniband/$(device c2)/ports/1/gids/*" | grep -vc '^\(0000:\)*0000$'; }
 
 perf_run() { # CLIENT OPTION...: writes to c1
     local cm=()
     ! is softiwarp || cm=(--cm)
-    podman exec "$1" timeout 60 rdma-perf run "$(address c1)" "${cm[@]}" --verb write --mode bw --size 4096 "${@:2}"
+    inside "$1" timeout 60 rdma-perf run "$(address c1)" "${cm[@]}" --verb write --mode bw --size 4096 "${@:2}"
 }
 flows() { perf_run "${1:-c2}" --iterations 50 --depth 8 --timeout 6s; }
 mbits() { perf_run c2 --time "${1:-1s}" --depth 8 --json - | jq '[.. | .bandwidth_bytes_per_s? // empty][0] * 8 / 1000000 | floor'; }
@@ -108,7 +118,7 @@ list() { # WORD...: with commas
 opens() {
     local own by="the cgroup" seen
     own=$(device c1)
-    seen=$(opened podman exec -i c1 | xargs)
+    seen=$(opened inside c1 | xargs)
     [[ $(opened in_network c1 | xargs) != "$own" ]] || by="the kernel"
     [[ $seen == "$(devices c1)" ]] || seen+=", lists $(devices c1)"
     if [[ $seen != "$own" ]]; then
@@ -155,7 +165,7 @@ of_pf() { # CONTAINER PF: what the PF keeps for its VF
 }
 
 # ---- can spoof MAC or IP ------------------------------------------------------------------------------------
-raw_sockets_of_all() { podman exec c2 python3 -c 'import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)'; }
+raw_sockets_of_all() { inside c2 python3 -c 'import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)'; }
 frames() { # MAC: what becomes of frames with this source and an address of nobody
     if raw_sockets_of_all; then
         echo "frames"
@@ -167,7 +177,7 @@ frames() { # MAC: what becomes of frames with this source and an address of nobo
 }
 verdict() { jq -r ".checks[] | select(.id == \"$1\").verdict" "$work/isolate.json"; }
 foreign_gid() { # what rdma-perf isolate finds, from c2
-    podman exec c2 timeout 200 rdma-perf isolate "$(address c1)" --json - >"$work/isolate.json" 2>"$work/isolate"
+    inside c2 timeout 200 rdma-perf isolate "$(address c1)" --json - >"$work/isolate.json" 2>"$work/isolate"
     jq -r '.checks[] | "# isolate: \(.id): \(.verdict): \(.observed)"' "$work/isolate.json" || sed 's/^/# /' "$work/isolate"
     case $(verdict foreign_source) in
     fail) parts+=("the neighbour's GID") ;;
@@ -176,13 +186,13 @@ foreign_gid() { # what rdma-perf isolate finds, from c2
     esac
 }
 foreign_address() { # for which rdma_cm listens, until it is ended
-    podman exec c1 timeout 10 rping -s -a 10.9.0.2 >"$work/rping" 2>&1
+    inside c1 timeout 10 rping -s -a 10.9.0.2 >"$work/rping" 2>&1
     if [[ $? == 124 ]]; then parts+=("the neighbour's address"); else parts+=("no address"); fi
 }
 spoof() {
     local parts=()
     case $row in
-    host | placement) ;; # the netdev is the engine's
+    host | placement) ;; # the netdev is an engine's
     vf*)
         parts=("spoofchk $(of_pf c1 enp1s0 | jq -r 'if .spoofchk then "on" else "off" end')")
         [[ $(frames "$(mac c1)") != "frames with NET_RAW" ]] || parts+=("addresses with NET_RAW")
@@ -286,7 +296,7 @@ rate() {
 }
 
 # ---- can exhaust neighbours' --------------------------------------------------------------------------------
-loop() { podman exec "$1" timeout 100 rdma-perf loop --verb write --mode bw --size 64 --iterations 200 --qps "$2"; }
+loop() { inside "$1" timeout 100 rdma-perf loop --verb write --mode bw --size 64 --iterations 200 --qps "$2"; }
 one_gid_more() { (($(gids_of_c2) > $1)); }
 exhaust() {
     local answer="objects its own" before limits
@@ -320,7 +330,7 @@ exhaust() {
 try() { # $row
     local begin=$SECONDS each
     for each in 1 2; do check "$row: c$each starts" start c$each $each; done
-    [[ $(podman ps -q | wc -l) == 2 ]] || { drop c1 c2; return; }
+    { init_of c1 && init_of c2; } >/dev/null || { drop c1 c2; return; }
     opens
     identity
     serve c1 18600 rdma-perf serve --bind 0.0.0.0 --timeout 30s --allow-isolation-tests
@@ -362,7 +372,6 @@ ip link add wire0 type veth peer name wire1
 ip link add other0 type dummy
 for each in wire0 wire1 other0; do ip link set $each up; done
 rdma link add other1 type rxe netdev other0 # an HCA that is nobody's
-podman run --rm --rootfs $rootfs true
 for row in "${wanted[@]}"; do
     mode=${row%_*}
     if mode_up; then
