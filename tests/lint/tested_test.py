@@ -51,6 +51,18 @@ class Tested(unittest.TestCase):
         for logs in ((PLAIN, again), (again, PLAIN)):
             self.assertEqual(self.tables(*logs)["Linux 7.2, glibc 2.43"]["runc"]["softroce"], "FAIL (2)")
 
+    def test_a_page_is_read_back(self):
+        tables = self.tables(PLAIN, HCA)
+        page = tested.HEAD + "\n".join(tested.written(tables))
+        self.assertEqual(list(tested.written(tested.of_page(page))), list(tested.written(tables)))
+
+    def test_cells_are_laid_over_a_page(self):
+        page = tested.HEAD + "\n".join(tested.written(self.tables(PLAIN)))
+        added = self.tables(PLAIN.replace("FAIL (2)", "pass"), HCA.replace("shared", "host"))
+        self.assertEqual(tested.laid_over(tested.of_page(page), added), {
+            "Linux 7.2, glibc 2.43": {"Docker 28": {"softroce": "pass", "host": "pass"}, "runc": {"softroce": "pass"}},
+            "Linux 7.3, glibc 2.41": {"Docker 26": {"softroce": "pass"}}})
+
     def test_page(self):
         self.assertEqual(list(tested.written(self.tables(PLAIN, HCA))), [
             "Linux 7.2, glibc 2.43:\n", "| engine | `softroce` | `shared` |", "|---|---|---|", "| Docker 28 | pass | pass |", "| runc | FAIL (2) |  |", "",

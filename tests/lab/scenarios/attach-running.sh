@@ -5,6 +5,7 @@
 # DEATHS of each verb, spread over its calls; --full: at every call.
 source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
 source "${BASH_SOURCE[0]%/*}/killer-lib.sh"
+source "${BASH_SOURCE[0]%/*}/tested-lib.sh"
 engine=docker
 deaths=${DEATHS:-4}
 [[ ${1:-} != --full ]] || deaths=all
@@ -146,8 +147,8 @@ death() { # VERB K ARGUMENT...: rdmactl dies, and then there is what the timer d
 }
 
 # One of each other engine, from the states that their runtimes keep.
-others() {
-    local id runtime=crun engine=podman hooks='{}'
+podmans() {
+    local id runtime=crun engine=podman
     pod run -d --name p --network none --cidfile "$work/p" --tmpfs /run --rootfs $rootfs sleep 100000 >"$work/out" 2>&1 || report 1 "Podman runs one" "$work/out"
     id=$(<"$work/p")
     check "Podman's is attached" rdmactl attach "${id:0:12}" -a rdma.mode=softroce -a rdma.ip=10.9.0.1/24
@@ -155,6 +156,10 @@ others() {
     check "Podman's has attach.json: its /run is a tmpfs" crun exec "$id" grep -q '"attached":true' /run/rdma/attach.json
     check "Podman's is detached" rdmactl detach "${id:0:12}"
     pod rm -f -t 0 p >/dev/null
+    same_world "nothing is left of Podman's" "$work/running"
+}
+bare() {
+    local runtime=crun hooks='{}'
     bundle b
     check "a bare bundle of crun starts" begin b
     check "it is attached by pid and bundle" rdmactl attach b -a rdma.mode=softroce -a rdma.ip=10.9.0.1/24 --pid "$(bundle_init b)" --bundle "$bundles/b"
@@ -162,6 +167,7 @@ others() {
     check "it is detached" rdmactl detach b
     bundle_remove b
     drop_bundles
+    same_world "nothing is left of a bare one" "$work/running"
 }
 
 check "dockerd starts" docker_set_up
@@ -170,16 +176,24 @@ rdmactl gc >/dev/null
 run one >/dev/null || exit 1
 run two >/dev/null || exit 1
 world >"$work/running"
+before=$failed
 traffic
 exec_sees
 in_use
 refusals
 ends
 dies
-others
-same_world "nothing is left of others" "$work/running"
+result softroce attach_docker "$before"
+before=$failed
+podmans
+result softroce attach_podman "$before"
+before=$failed
+bare
+result softroce attach_crun "$before"
 docker rm -f one two >/dev/null
 ((!failed)) || tail -n 40 /tmp/dockerd.log | sed 's/^/# /'
 clean_kernel_log
 end_dockerd TERM
+engines=(attach_docker attach_podman attach_crun) modes=(softroce)
+table
 finish

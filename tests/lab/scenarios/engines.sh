@@ -4,6 +4,7 @@
 #   tests/lab/run --kernel 7.3 --timeout 900 tests/lab/scenarios/engines.sh [--brief]
 # --brief: each engine reads its file, and does once what it says. What rdmactl writes, and refuses, is in unit tests.
 source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
+source "${BASH_SOURCE[0]%/*}/tested-lib.sh"
 engine=podman
 brief=0
 [[ ${1:-} != --brief ]] || brief=1
@@ -111,10 +112,15 @@ pool_under_docker() {
 docker_has_cdi() {
     mkdir -p /etc/docker
     echo '{"features": {"cdi": true}}' >/etc/docker/daemon.json
+    local before=$failed
     check "dockerd starts, with the runtime rdma too" docker_set_up
-    equal "Docker gives the nodes" "rdma_cm uverbs0" \
-        "$(docker run --rm "${given[@]}" "${docker_image[@]}" ls /dev/infiniband 2>"$work/said" | xargs; head -n 3 "$work/said")"
+    equal "Docker gives the nodes, and the device opens" "rdma_cm uverbs0 PORT_ACTIVE" \
+        "$(docker run --rm "${given[@]}" "${docker_image[@]}" bash -c 'ls /dev/infiniband; ibv_devinfo -d rxe0 | grep -o PORT_ACTIVE' \
+            2>"$work/said" | xargs; head -n 3 "$work/said")"
+    result host docker_hca "$before"
+    before=$failed
     pool_under_docker
+    result softroce docker_pool "$before"
     end_dockerd TERM
 }
 no_devices() {
@@ -187,9 +193,13 @@ if ((brief)); then
     rdmactl cdi generate >/dev/null # its files go with the devices
     containerd_file_in_brief
 else
+    before=$failed
     cdi
+    result host podman_hca "$before"
+    before=$failed
     pools
     pool_under_podman
+    result softroce podman_pool "$before"
     docker_has_cdi
     no_devices
     docker_file
@@ -197,4 +207,6 @@ else
     podman_file
 fi
 clean_kernel_log
+engines=(podman_hca podman_pool docker_hca docker_pool) modes=(softroce host)
+((brief)) || table
 finish

@@ -5,6 +5,7 @@
 # --full: under Docker and its compose, too, and by plain hooks. --brief: in bare bundles, and one container of Podman's.
 source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
 source "${BASH_SOURCE[0]%/*}/isolation-lib.sh"
+source "${BASH_SOURCE[0]%/*}/tested-lib.sh"
 engine=podman
 engines=(podman)
 brief=0
@@ -152,6 +153,7 @@ else
 fi
 for engine in "${engines[@]}"; do
     world >"$work/before"
+    before=$failed
     hosts_network
     if ((LAB_EXCLUSIVE)); then
         refused "$engine: in mode exclusive a network of its own is refused" 'network host|exit code: 76' apart a device=rxe1
@@ -162,6 +164,7 @@ for engine in "${engines[@]}"; do
     fi
     [[ $engine != docker ]] || composed
     case $engine in podman | docker) refusals ;; esac
+    result host "$engine" "$before"
 done
 check "CDI lists them in either mode" rdmactl cdi generate --output -
 equal "and names both" "rxe0 rxe1 all" "$(rdmactl cdi generate --output - 2>/dev/null | jq -r '.devices[].name' | xargs)"
@@ -171,4 +174,6 @@ rdma link delete rxe0
 rdma link delete rxe1
 ip link delete other0
 clean_kernel_log
+modes=(host)
+((brief)) || table
 finish

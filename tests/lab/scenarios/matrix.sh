@@ -6,9 +6,10 @@
 # `adapter` and `asap2_adapter` are modes vf and asap2 on functions with RDMA of their own (--hca); they have to be named.
 # The deaths are SIGKILL of the init and a create that fails late; --full: all that DEATHS has for the engine. Without it,
 # modes other than softroce are tried with one engine for each way in: shim, precreate, plain hooks. --brief: the first container
-# is Docker's, the second Podman's, and both die. What a mode can do is not asked here: its own scenario does, without engines.
+# is Docker's, the second Podman's (or PAIR="docker containerd"), and both die. What a mode can do is not asked here: its own scenario does, without engines.
 source "${BASH_SOURCE[0]%/*}/every-mode-lib.sh"
 source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
+source "${BASH_SOURCE[0]%/*}/tested-lib.sh"
 full=0 brief=0
 case ${1:-} in
 --full) full=1; shift ;;
@@ -19,6 +20,7 @@ modes=("$@")
 engines=(docker docker28 podman podman_hooks runc crun containerd)
 # docker.sh and podman.sh have networks. To make a VF takes an emulated guest a second.
 ((!brief)) || engines=(both) pod_network=(--network none) docker_network=(--network none) vf_count=2
+read -ra pair <<<"${PAIR:-docker podman}"
 each_way="docker podman crun"
 
 # What kills a container. remove: while it runs; shim: its parent, which the engine put there; and daemons.
@@ -46,8 +48,8 @@ asap2_finds() { echo "$device rdma0 netdevsim${1}1"; }
 adapter_finds() { ! rdma link show | grep -q ' rxe' && vf_finds "$1"; } # the VF's own device
 asap2_adapter_finds() { ! rdma link show | grep -q ' rxe' && asap2_finds "$1"; }
 
-# ---- engine `both`: Docker beside Podman ---------------------------------------------------------------------
-declare -A engine_of=([c1]=docker [c2]=podman)
+# ---- engine `both`: the first of $pair beside the second ------------------------------------------------------
+declare -A engine_of=([c1]=${pair[0]} [c2]=${pair[1]})
 both_start() { "${engine_of[$1]}_start" "$@"; }
 both_inside() { "${engine_of[$1]}_inside" "$@"; }
 both_init() { "${engine_of[$1]}_init" "$@"; }
@@ -128,6 +130,7 @@ both_die() {
     local each
     kill -9 "${inits[@]}"
     for each in "${inits[@]}"; do wait_for 30 is_gone "$each" || report 1 "$mode, $engine: SIGKILL of init $each"; done
+    for each in "${pair[@]}"; do [[ ${TOLD_BY[$each]} != gc ]] || rdmactl gc >/dev/null; done
     same "both inits were killed"
     for each in c1 c2; do wait_for 60 is_removed $each; done
 }
@@ -170,7 +173,6 @@ try() { # the cell of $mode and $engine
 tried() { # whether the cell of $mode and $engine is
     ((full || brief)) || [[ $mode == softroce || " $each_way " == *" $engine "* ]]
 }
-declare -A cell=()
 row() { # of the table
     local reason before begin
     if ! mode_up; then
@@ -183,41 +185,17 @@ row() { # of the table
         before=$failed
         begin=$SECONDS
         try
-        cell[$mode,$engine]="pass"
-        ((failed == before)) || cell[$mode,$engine]="FAIL ($((failed - before)))"
+        result "$mode" "$engine" "$before"
         echo "# $mode, $engine: $((SECONDS - begin)) s"
     done
     mode_down
 }
-# As people call it: 28.5.2 of 28.5.2+dfsg4-5.
-version() { dpkg-query -W -f '${Version}' "$1" | sed 's/^[0-9]*://; s/[-+~].*//'; } # PACKAGE
-declare -A TITLES=(
-    [docker]="Docker $(version docker.io), containerd $(version containerd), runc $(version runc)"
-    [docker28]="the order of Docker 28, runc $(version runc)"
-    [podman]="Podman $(version podman), crun $(version crun)"
-    [podman_hooks]="Podman $(version podman), plain hooks, crun $(version crun)"
-    [runc]="plain hooks, runc $(version runc)"
-    [crun]="plain hooks, crun $(version crun)"
-    [containerd]="containerd $(version containerd), runc $(version runc)"
-    [both]="Docker $(version docker.io) and Podman $(version podman)"
-)
-# In Markdown, for docs/tested.
-table() {
-    local line
-    echo "# tested on Linux $(uname -r | cut -d+ -f1), glibc $(version libc6), rdma-core $(version rdma-core), Open vSwitch $(version openvswitch-switch)"
-    printf -v line '| %s ' engine "${modes[@]}"
-    printf '# %s|\n# |%s\n' "$line" "$(printf -- '---|%.0s' engine "${modes[@]}")"
-    for engine in "${engines[@]}"; do
-        printf -v line '| %s ' "${TITLES[$engine]}"
-        for mode in "${modes[@]}"; do line+="| ${cell[$mode,$engine]} "; done
-        echo "# $line|"
-    done
-}
 
 modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables || exit 1
 check "dockerd" docker_set_up
+with_containerd() { ((!brief)) || [[ " ${pair[*]} " == *" containerd "* ]]; }
+! with_containerd || check "containerd" start_containerd
 if ((!brief)); then
-    check "containerd" start_containerd
     # Each engine makes its bridge and what it keeps with the first container.
     check "Podman" podman run --rm --rootfs $rootfs true
     check "a container without us" docker run --rm "${docker_image[@]}" true
@@ -225,7 +203,7 @@ fi
 for mode in "${modes[@]}"; do row; done
 ((!failed)) || tail -qn 20 /tmp/dockerd.log /tmp/containerd.log | sed 's/^/# /'
 end_dockerd TERM
-((brief)) || end_containerd TERM
+! with_containerd || end_containerd TERM
 clean_kernel_log
-table
+((brief)) || table
 finish

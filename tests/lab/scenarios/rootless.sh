@@ -3,6 +3,7 @@
 # user's folder of state is empty, and root's world as before.
 #   tests/lab/run --kernel 7.3 [--exclusive] --debs uidmap tests/lab/scenarios/rootless.sh
 source "${BASH_SOURCE[0]%/*}/lib.sh"
+source "${BASH_SOURCE[0]%/*}/tested-lib.sh"
 [[ -d /lab/debs ]] || { echo "rootless.sh: use --debs: see its head" >&2; exit 64; }
 engine=rootless
 modprobe -a rdma_rxe ib_uverbs rdma_ucm overlay || exit 1
@@ -130,10 +131,14 @@ rdma link add rxe1 type rxe netdev lab0
 wait_for 20 grep -rqs 'ffff:c000:0201$' /sys/class/infiniband/rxe1/ports/1/gids
 equal "nodes are for everybody to open" "666 666 666" "$(stat -c %a /dev/infiniband/{rdma_cm,"$(node_of rxe0)","$(node_of rxe1)"} | xargs)"
 world >"$work/before"
+before=$failed
 by_annotation
 own_network
 refusals
+result host rootless "$before"
+before=$failed
 by_cdi
+result host rootless_hca "$before"
 check "the user's gc" as_user rdmactl gc
 equal "nothing is left in the user's folder" "" "$(user_state)"
 same_world "root's world" "$work/before"
@@ -141,4 +146,6 @@ rdma link delete rxe0
 rdma link delete rxe1
 ip link delete other0
 clean_kernel_log
+engines=(rootless rootless_hca) modes=(host)
+table
 finish
