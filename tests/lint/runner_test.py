@@ -68,7 +68,8 @@ class Choice(unittest.TestCase):
             rows = [each for each in table.JOBS if tree in each.after]
             self.assertTrue(rows)
             for row in rows:
-                self.assertEqual([each.name for each in plan.with_needs([row], table.JOBS)], ["install", tree, "programs", row.name])
+                needs = [each.name for each in plan.with_needs([row], table.JOBS)]
+                self.assertEqual([name for name in needs if name != "tests"], ["install", tree, "programs", row.name])
 
     def test_the_short_form_boots_the_next_release_once(self):
         rows = [each for each in plan.of_form(table.JOBS, "short") if "--tree " in each.options]

@@ -73,9 +73,9 @@ def full(kernel, *run, seconds, sees="", **more):
     return guest(kernel, *run, seconds=seconds, sees=sees, form="full", **more)
 
 
-def following(options, *run, seconds, sees="", form="full", tree="next"):
+def following(options, *run, seconds, sees="", form="full", tree="next", builds="programs", **more):
     """One guest with the engines, the C library and the kernel of Debian's next release: of the lab's tree `next`, or of one made of it."""
-    return guest(f"new --tree {tree} {options}".rstrip(), *run, seconds=seconds, sees=f"next {sees}", form=form, after=(f"lab {tree}", "programs"))
+    return guest(f"new --tree {tree} {options}".rstrip(), *run, seconds=seconds, sees=f"next {sees}", form=form, after=(f"lab {tree}", builds), **more)
 
 
 PERF = "RDMA_PERF=/usr/bin/rdma-perf|"
@@ -204,9 +204,10 @@ JOBS = [
     # The engines that come.
     *(following(options, run, seconds=seconds, sees=f"{MODES} podman runtime running") for options, run, seconds in (
         ("", "podman.sh|--full|crun|runc", 900), ("", "docker.sh|--full", 900), ("", "containerd.sh|--full", 200), ("", "engines.sh", 130),
-        ("", "plain-hooks.sh", 116), ("", "attach-running.sh", 300), ("", "gpu.sh", 300), ("", "container-link.sh", 48), ("", "host.sh", 60),
+        ("", "plain-hooks.sh", 116), ("", "attach-running.sh", 300), ("", "gpu.sh", 300), ("", "container-link.sh", 48), ("", "host.sh|--full", 300),
         ("", "confine.sh|--full", 400), ("", "contract.sh", 60), ("--nics igb", "matrix.sh|--full", 1800), ("--hca", "matrix.sh|--full|shared", 600),
-        ("--debs uidmap", "rootless.sh", 300))),
+        ("--debs uidmap", "rootless.sh", 300), ("", "bad-input.sh|--podman", 10), ("", "image.sh", 120), ("--exclusive", "exclusive.sh", 25))),
+    following("--nics igb --packages", "package.sh", seconds=42, sees="packaging packages podman runtime", builds="tests"),
     # On doubles of adapters and of their drivers.
     *(full(f"{kernel} --hca --nics igb", "adapter.sh", seconds=90, sees="vf shared perf") for kernel in ("7.2", "7.3", "7.3 --exclusive")),
     *(full(f"7.3{mode} --hca --nics igb", "matrix.sh|--brief|adapter|asap2_adapter", seconds=90, sees="vf asap2 podman runtime")

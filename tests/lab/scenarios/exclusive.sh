@@ -13,7 +13,7 @@ refused "rdmactl doctor knows what is refused here" 'no kernel moves a siw' rdma
 said_by_start() { start "$@" 2>&1 | grep 'no rdma_cm' && init_of "$1"; }
 start() { attach "$1" mode=softroce "ip=$2/24"; }
 
-if [[ $LAB_KERNEL != 7.3 ]]; then
+if [[ $(printf '%s\n' 7.3 "$LAB_KERNEL" | sort -V | head -n 1) != 7.3 ]]; then
     refused "rdmactl doctor knows that rxe cannot be moved" 'before Linux 7[.]3' rdmactl doctor softroce
     refused "a kernel that cannot move rxe says so" 'rxe: needs 7[.]3.*ib_core[.]netns_mode=1' start a 10.9.0.1
     drop a
