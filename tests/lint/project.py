@@ -5,7 +5,8 @@
 usage: project.py ROOT [--fix | --filled]
 
 Addresses are in packaging/project.json, where a maintainer puts real ones in place of the placeholders; the version is in
-CMakeLists.txt. --fix writes both to the places of PLACES. Placeholders that are left are named; with --filled, which a release asks
+CMakeLists.txt. The last version that can be downloaded is that of CHANGELOG.md's newest section with a date; there is none while
+addresses are placeholders. --fix writes all of these to the places of PLACES. Placeholders that are left are named; with --filled, which a release asks
 for, they are failures. A placeholder in any other document is always one.
 """
 import json
@@ -18,12 +19,16 @@ import jobs
 SOURCE = "packaging/project.json"
 KEYS = ("repository", "maintainer", "owner")
 PLACEHOLDER = re.compile(r"\.invalid\b|\bREPOSITORY\b|@OWNER\b")
+# Whether there is a release; {} is the place's link to how packages are built.
+UNRELEASED = "no release is published yet, so [build the packages]({})."
 # The file, what stands before the value, the value, and a form of it if the place has another.
 PLACES = [
+    ("README.md", r"^\*\*Status\*\*: ", "status", "docs/install.md#packages"),
+    ("docs/install.md", r"^\*\*Status\*\*: ", "status", "#packages"),
     ("README.md", r"^    git clone ", "repository", "{}"),
     ("docs/install.md", r"^    git clone ", "repository", "{}"),
     ("docs/install.md", r"^    repository=", "repository", "{}"),
-    ("docs/install.md", r"^    version=", "version", "{}"),
+    ("docs/install.md", r"^    version=", "download", "{}"),
     ("ansible/galaxy.yml", r"^repository: ", "repository", "{}"),
     ("ansible/galaxy.yml", r"^version: ", "version", "{}"),
     ("CITATION.cff", r"^repository-code: ", "repository", '"{}"'),
@@ -34,13 +39,20 @@ PLACES = [
     (".github/ISSUE_TEMPLATE/config.yml", r"^ +url: ", "repository", "{}/security/advisories/new"),
 ]
 # A value ends where a blank follows that is none of its own.
-ENDS = {"repository": r"\S+", "version": r"\S+", "owner": r"@\S+", "maintainer": r"`[^`\n]*`"}
+ENDS = {"repository": r"\S+", "version": r"\S+", "download": r"\S+", "status": r".*?\.(?= |$)", "owner": r"@\S+", "maintainer": r"`[^`\n]*`"}
 # They speak of placeholders, or give addresses of nobody on purpose.
 SPARED = re.compile(r"^(tests/|packaging/(project\.json|release)|RELEASING\.md|CHANGELOG\.md|docs/results/)")
 
 
 def version(root):
     found = re.search(r"^project\(rdma-hook VERSION (\d+\.\d+\.\d+) ", (root / "CMakeLists.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    return found[1] if found else None
+
+
+def released(root):
+    """The newest version with a date in the changelog, or none."""
+    path = root / "CHANGELOG.md"
+    found = re.search(r"^## \[(\d+\.\d+\.\d+)\] - \d", path.read_text(encoding="utf-8") if path.exists() else "", re.MULTILINE)
     return found[1] if found else None
 
 
@@ -56,7 +68,12 @@ def values(root):
     if not re.fullmatch(r"@[\w./-]+", read["owner"]):
         return f"{SOURCE}: owner is an account or a team, such as @name"
     read["version"] = version(root)
-    return read if read["version"] else "CMakeLists.txt: no version was found"
+    if not read["version"]:
+        return "CMakeLists.txt: no version was found"
+    last = None if placeholders(read) else released(root)
+    read["download"] = last or read["version"]
+    read["status"] = f"the newest release is [{last}]({read['repository']}/releases/tag/v{last})." if last else UNRELEASED
+    return read
 
 
 def placed(text, before, name, value):
@@ -77,7 +94,7 @@ def check(root, fix=False, filled=False):
     for name, before, what, form in PLACES:
         path = root / name
         text = path.read_text(encoding="utf-8") if path.exists() else ""
-        value = form.format(known[what])
+        value = known[what].format(form) if what == "status" else form.format(known[what])
         written, count = placed(text, before, what, value)
         if not count:
             yield f"{name}: the place of {what} is gone"

@@ -165,8 +165,9 @@ MANUALS = [(PAGE, ".It Fl -fast", "", "go: lacks --fast"), (PAGE, "Fl -fast", "F
 PROJECT = {
     "CMakeLists.txt": "project(rdma-hook VERSION 1.2.3 LANGUAGES C)\n",
     "packaging/project.json": '{"repository": "https://a.example/b", "maintainer": "a <a@a.example>", "owner": "@a"}',
-    "README.md": "    git clone https://a.example/b there\n",
-    "docs/install.md": "    repository=https://a.example/b\n    version=1.2.3\n    git clone https://a.example/b\n",
+    "CHANGELOG.md": "## [Unreleased]\n",
+    "README.md": "**Status**: no release is published yet, so [build the packages](docs/install.md#packages). And so on.\n    git clone https://a.example/b there\n",
+    "docs/install.md": "**Status**: no release is published yet, so [build the packages](#packages).\n    repository=https://a.example/b\n    version=1.2.3\n    git clone https://a.example/b\n",
     "ansible/galaxy.yml": "repository: https://a.example/b\nversion: 1.2.3\n",
     "CITATION.cff": 'version: 1.2.3\nrepository-code: "https://a.example/b"\n', "MAINTAINERS.md": "| @a | all |\nMail: `a <a@a.example>`\n",
     ".github/CODEOWNERS": "* @a\n", ".github/ISSUE_TEMPLATE/config.yml": "    url: https://a.example/b/security/advisories/new\n",
@@ -174,6 +175,9 @@ PROJECT = {
 PROJECTS = [("README.md", "a.example", "b.example", "repository is not https://a.example/b"), ("CITATION.cff", "version: 1", "version: 2", "version is not 1.2.3"),
             ("MAINTAINERS.md", "Mail:", "", "the place of maintainer is gone"), ("CMakeLists.txt", "VERSION", "", "no version"),
             ("packaging/project.json", '"@a"', '"a"', "owner is an account"), ("packaging/project.json", "https", "http", "repository is an https address"),
+            ("README.md", "no release", "a release", "status is not no release is published yet"),
+            ("CHANGELOG.md", "Unreleased]", "Unreleased]\n## [1.2.2] - 2026-01-02", "README.md: status is not the newest release is [1.2.2](https://a.example/b/releases/tag/v1.2.2)"),
+            ("CHANGELOG.md", "Unreleased]", "Unreleased]\n## [1.2.2] - 2026-01-02", "docs/install.md: download is not 1.2.2"),
             ("ansible/galaxy.yml", "version", "homepage: https://x.invalid\nversion", "a placeholder"), (".github/CODEOWNERS", "@a", "@b", "owner is not @a")]
 
 # A workflow with all that it needs, a form, and the template.
@@ -325,6 +329,10 @@ def main():
     expect("addresses", "project.py", PROJECT, 0)
     for name, old, new, said in PROJECTS:
         expect(f"{name}: {new!r} for {old!r}", "project.py", PROJECT | {name: PROJECT[name].replace(old, new)}, int(bool(said)), said)
+    unnamed = {name: text.replace("@a", "@OWNER") for name, text in PROJECT.items() if name != "MAINTAINERS.md"}
+    unnamed |= {"MAINTAINERS.md": "| @OWNER | all |\nMail: `a <a@a.example>`\n", "CHANGELOG.md": "## [1.2.2] - 2026-01-02\n",
+                "packaging/project.json": '{"repository": "https://a.example/b", "maintainer": "a <a@a.example>", "owner": "@OWNER"}'}
+    expect("a version that nobody can publish", "project.py", unnamed, 0)
     expect("a placeholder elsewhere", "project.py", PROJECT | {"docs/x.md": "git clone REPOSITORY\n"}, 1, "docs/x.md:1: a placeholder")
     if importlib.import_module("workflows").yaml:
         expect("a workflow", "workflows.py", WORKFLOWS, 0)
