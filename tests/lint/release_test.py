@@ -39,8 +39,17 @@ class Changelog(unittest.TestCase):
         self.assertEqual(release.section(after, "1.0.0"), ("2026-01-02", "### Fixed\n- b"))
         with self.assertRaisesRegex(release.Wrong, "nothing stands"):
             release.prepared(after, "1.2.0", "2026-03-04")
-        with self.assertRaisesRegex(release.Wrong, "has a section"):
-            release.prepared(CHANGELOG, "1.0.0", "2026-03-04")
+        with self.assertRaisesRegex(release.Wrong, "v1.0.0 is a tag"):
+            release.prepared(CHANGELOG, "1.0.0", "2026-03-04", tagged=True)
+
+    def test_prepare_adds_to_a_section_that_was_not_tagged(self):
+        came = "# Changelog\n\n## [Unreleased]\n\n### Fixed\n- c\n\n### Added\n- d\n\n## [1.1.0] - 2026-03-04\n\nText.\n\n### Added\n- a\n"
+        after = release.prepared(came + "\n## [1.0.0] - 2026-01-02\n\n### Fixed\n- b\n", "1.1.0", "2026-03-09")
+        self.assertEqual(after, "# Changelog\n\n## [Unreleased]\n\n## [1.1.0] - 2026-03-09\n\nText.\n\n### Added\n- a\n- d\n\n### Fixed\n- c\n"
+                                "\n## [1.0.0] - 2026-01-02\n\n### Fixed\n- b\n")
+        self.assertEqual(release.prepared(after, "1.1.0", "2026-03-09"), after)
+        self.assertEqual(release.prepared("# Changelog\n\n## [Unreleased]\n\n### Added\n- a\n", "1.0.0", "2026-03-09"),
+                         "# Changelog\n\n## [Unreleased]\n\n## [1.0.0] - 2026-03-09\n\n### Added\n- a\n")
 
     def test_version_and_time(self):
         self.assertEqual(release.version("x\nproject(rdma-hook VERSION 1.2.3 LANGUAGES C)\n"), "1.2.3")
