@@ -7,7 +7,7 @@ usage: docs.py ROOT
 Looks at links to files and their sections, at repository paths in `code` and in indented commands, at rdma.* annotations, which must be in
 the schema, at commands of rdmactl and rdma-perf with their options, which must be in the man pages, at the messages of
 docs/troubleshooting.md, which must be in the code, and at the CVEs of SECURITY.md: each must have tests by its name, CVE-2024-0132 or Cve2024_0132. The table of
-what modes isolate must be the one that the scenario isolation.sh asks the kernel about.
+what modes isolate must be the one that the scenario isolation.sh asks the kernel about. Rows of the table of kernels need a source.
 """
 import functools
 import json
@@ -29,6 +29,7 @@ SOURCES = ("hook", "netns", "runtime-config", "perf")
 CVE = re.compile(r"CVE-\d{4}-\d+")
 TESTS = ("tests/unit/*/*_test.cc", "tests/contract/*_test.cc", "tests/lab/scenarios/*.sh")
 PROMISED = "docs/admin/isolation.md"
+KERNELS = "docs/support-matrix.md"
 ISOLATION = "tests/lab/scenarios/isolation.sh"
 KEY = re.compile(r"(?<![\w/.-])rdma\.[a-z0-9_.]+(?==)")
 
@@ -98,6 +99,7 @@ def check(root):
     yield from messages(root)
     yield from vulnerabilities(root)
     yield from isolation(root)
+    yield from kernels(root)
 
 
 def anchor(title):
@@ -126,6 +128,18 @@ def isolation(root):
     for row in asked:
         if row not in promised:
             yield f"{ISOLATION}: not in the table of {PROMISED}: {row}"
+
+
+def kernels(root):
+    """Rows of the table of distributions' kernels without a source, and those that do not say plainly that they are inferred."""
+    path = root / KERNELS
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    for row in rows(text.partition("\n### Distributions' own kernels\n")[2].partition("\n### ")[0])[1:]:
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        if not cells[-1]:
+            yield f"{KERNELS}: {cells[0]} has no source"
+        elif cells[0].endswith(" (inferred)") != cells[-1].startswith("inferred from "):
+            yield f"{KERNELS}: {cells[0]}: mark an inferred row as (inferred), and begin its source with 'inferred from'"
 
 
 def vulnerabilities(root):

@@ -107,6 +107,10 @@ ISOLATION = "tests/lab/scenarios/isolation.sh"
 TABLE = "# What each mode isolates\n\n| | a | b |\n|---|---|---|\n| x | no | **yes** |\n"
 ISOLATED = [("| x | no | **yes** |\n= x | a | b |", ""), ("| x | no | yes |", "not in the table"), ("", "does not ask for: | x | no"),
             ("| x | no | **yes** |\n| z | no | no |", "isolation.md: | z")]
+# The table of kernels, a row of it, and what is said.
+KERNELS = "# X\n\n### Distributions' own kernels\n\n| kernel | a | source |\n|---|---|---|\n"
+ROWS = [("| A, 6.1 | yes | its file |", ""), ("| A, 6.1 (inferred) | yes | inferred from B |", ""), ("| A, 6.1 | yes | |", "A, 6.1 has no source"),
+        ("| A, 6.1 | yes | inferred from B |", "mark an inferred row"), ("| A, 6.1 (inferred) | yes | its file |", "begin its source with")]
 
 # A file, what it has, and what the lint says of it.
 UNIT = "runtime-config/install/systemd/x.service.in"
@@ -311,6 +315,8 @@ def main():
         expect(f"{name}, {test}", "docs.py", SCHEMA | {"SECURITY.md": name, "tests/unit/x/x_test.cc": test}, int(bool(text)), text)
     for asked, text in ISOLATED:
         expect(asked, "docs.py", SCHEMA | {"docs/admin/isolation.md": TABLE, ISOLATION: asked}, int(bool(text)), text)
+    for row, text in ROWS:
+        expect(row, "docs.py", SCHEMA | {"docs/support-matrix.md": KERNELS + row + "\n"}, int(bool(text)), text)
     for name, text, said in UNITS:
         expect(text, "units.py", {UNIT: ""} | {name: text}, int(bool(said)), said)
     for line, said in WORDS:
