@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of packaging/release, packaging/sbom.py and of the tarball's scripts: on small files, and in a root file system of a folder."""
+"""Tests of packaging/release, sbom.py and oci.py there, and of the tarball's scripts: on small files, and in a root file system of a folder."""
 import contextlib
+import gzip
 import importlib.machinery
 import importlib.util
 import io
+import json
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 from pathlib import Path
@@ -15,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "packaging"))
+import oci  # noqa: E402
 import sbom  # noqa: E402
 
 spec = importlib.util.spec_from_loader("release", importlib.machinery.SourceFileLoader("release", str(ROOT / "packaging/release")))
@@ -172,6 +176,61 @@ class Artefacts(unittest.TestCase):
         self.write("root/usr/bin/rdma-hook", "theirs")
         self.assertIn("is there already", self.script(self.tarball("one", {"usr/bin/rdma-hook": "1"}) / "install", status=1))
         self.assertEqual(self.installed(), {"usr/bin/rdma-hook": "theirs"})
+
+
+class Image(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def archive(self, name, umask=0o022, machine="x86_64"):
+        """The archive of a folder as packaging/image/make leaves one, in a file."""
+        folder = self.folder / name
+        before = os.umask(umask)
+        self.addCleanup(os.umask, before)
+        (folder / "root/usr/bin").mkdir(parents=True)
+        (folder / "root/usr/bin/rdma-perf").write_text("program", encoding="utf-8")
+        (folder / "root/usr/bin/rdma-perf").chmod(0o777 & ~umask)
+        (folder / "root/bin").symlink_to("usr/bin")
+        os.umask(before)
+        text = (ROOT / "packaging/image/Containerfile").read_text(encoding="utf-8")
+        (folder / "Containerfile").write_text(f'{text}LABEL org.opencontainers.image.version="1.2.3"\n', encoding="utf-8")
+        path = self.folder / f"{name}.oci.tar"
+        path.write_bytes(oci.archive(folder, machine, 1000000000))
+        return path
+
+    def test_the_archive_is_whole_and_the_same_from_the_same_files(self):
+        one = self.archive("one")
+        self.assertEqual(oci.summary(one), "rdma-perf, 1.2.3, amd64; 2 files")
+        self.assertEqual(one.read_bytes(), self.archive("other", umask=0o077).read_bytes())
+        self.assertEqual(oci.summary(self.archive("arm", machine="aarch64")), "rdma-perf, 1.2.3, arm64; 2 files")
+
+    def test_what_engines_read(self):
+        with tarfile.open(self.archive("one")) as opened:
+            parts = {member.name: opened.extractfile(member).read() for member in opened}
+        docker, = json.loads(parts["manifest.json"])
+        entry, = json.loads(parts["index.json"])["manifests"]
+        self.assertEqual(docker["RepoTags"], [entry["annotations"]["org.opencontainers.image.ref.name"]])
+        config = json.loads(parts[docker["Config"]])
+        self.assertEqual(config["config"]["Entrypoint"], ["/usr/bin/rdma-perf"])
+        self.assertEqual(config["created"], "2001-09-09T01:46:40Z")
+        with tarfile.open(fileobj=io.BytesIO(gzip.decompress(parts[docker["Layers"][0]]))) as layer:
+            self.assertEqual([(each.name, oct(each.mode), each.uid, each.mtime, each.linkname) for each in layer if not each.isdir()],
+                             [("bin", "0o755", 0, 1000000000, "usr/bin"), ("usr/bin/rdma-perf", "0o755", 0, 1000000000, "")])
+
+    def test_its_licences_are_those_of_the_bill_of_materials(self):
+        labels = oci.settings((ROOT / "packaging/image/Containerfile").read_text(encoding="utf-8"))["Labels"]
+        held = {sbom.LICENCES[name] for name in ("cli11", "fmtlib", "gcc", "glibc", "libnl3", "nlohmann-json3", "rdma-core")} | {"Apache-2.0"}
+        self.assertEqual({each.strip("()") for each in labels["org.opencontainers.image.licenses"].split(" AND ")}, held)
+
+    def test_a_changed_part_is_found(self):
+        path = self.archive("one")
+        content = path.read_bytes()
+        for word, other in ((b"/usr/bin/rdma-perf", b"/usr/bin/other-perf"), (b'"1.2.3"', b'"1.2.4"'), (b"sha256:", b"sha512:")):
+            path.write_bytes(content.replace(word, other))
+            with self.assertRaises(oci.Broken):
+                oci.summary(path)
 
 
 class Bill(unittest.TestCase):

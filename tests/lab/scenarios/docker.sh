@@ -344,7 +344,7 @@ settings_of_bundles() { # runc and crun by themselves, on a file system that is 
 # Images of their own, whose /usr no mount hides: one that is whole, and one without the provider of rxe.
 images() {
     local id docker_image=(lab:whole)
-    import_whole
+    tar -C "${rootfs%:O}" -cf - . | docker import - lab:whole >"$work/out" 2>&1 || report 1 "an image" "$work/out"
     tar -C "${rootfs%:O}" --exclude 'librxe-rdmav*.so' -cf - . | docker import - lab:poor >"$work/out" 2>&1 || report 1 "an image" "$work/out"
     check "an image that is whole: it starts" start one 10.9.0.1
     id=$(container_id one)
@@ -363,9 +363,6 @@ images() {
     docker rmi lab:poor >/dev/null 2>&1
     same_world "nothing is left of images" "$work/before"
 }
-import_whole() {
-    tar -C "${rootfs%:O}" -cf - . | docker import - lab:whole >"$work/out" 2>&1 || report 1 "an image" "$work/out"
-}
 
 examples() { # the lines of the page, with an image that there is
     local line
@@ -378,17 +375,20 @@ examples() { # the lines of the page, with an image that there is
 
 # examples/docker-compose: two containers that measure each other; the client's end is the end of all.
 compose() {
-    local file=${BASH_SOURCE[0]%/tests/*}/examples/docker-compose/compose.yaml
-    # Its image has all that it runs.
-    import_whole
-    RDMA_IMAGE=lab:whole timeout 300 docker compose -f "$file" up --abort-on-container-exit --exit-code-from client >"$work/composed" 2>&1
+    local top=${BASH_SOURCE[0]%/tests/*} file
+    file=$top/examples/docker-compose/compose.yaml
+    check "the image of rdma-perf is made" "$top/packaging/image/make" "$work/image"
+    check "and an archive of it" python3 -B "$top/packaging/oci.py" "$work/image" "$work/rdma-perf.oci.tar"
+    check "docker load takes it" docker load --input "$work/rdma-perf.oci.tar"
+    timeout 300 docker compose -f "$file" up --abort-on-container-exit --exit-code-from client >"$work/composed" 2>&1
     report $? "examples/docker-compose: docker compose up" "$work/composed"
-    # A client that was there before its server has begun anew: `up` shows what it said first.
-    RDMA_IMAGE=lab:whole docker compose -f "$file" logs client >"$work/measured" 2>&1
+    # A client that was there before its server has begun again: `up` shows what it said first.
+    docker compose -f "$file" logs client >"$work/measured" 2>&1
     grep -qE ' ok [0-9]+ [KMG]iB' "$work/measured"
     report $? "examples/docker-compose: the client has measured" "$work/measured"
-    RDMA_IMAGE=lab:whole timeout 100 docker compose -f "$file" down -t 0 >"$work/out" 2>&1
+    timeout 100 docker compose -f "$file" down -t 0 >"$work/out" 2>&1
     report $? "examples/docker-compose: docker compose down" "$work/out"
+    docker rmi -f localhost/rdma-perf >"$work/out" 2>&1
     same_world "examples/docker-compose: nothing is left" "$work/before"
 }
 
