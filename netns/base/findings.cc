@@ -26,6 +26,17 @@ Colour colour_of(Status status) {
     return Colour::Plain;
 }
 
+// Returns the findings in the order in which people read them: failures, then warnings, then all
+// others in the order of the checks.
+std::vector<Diagnosis> worst_first(std::vector<Diagnosis> diagnoses) {
+    const auto rank = [](const Diagnosis& d) {
+        const Status status = d.finding.status;
+        return status == Status::Fail ? 0 : status == Status::Warning ? 1 : 2;
+    };
+    std::ranges::stable_sort(diagnoses, {}, rank);
+    return diagnoses;
+}
+
 ptrdiff_t count(const std::vector<Diagnosis>& diagnoses, Status status) {
     return std::ranges::count_if(diagnoses,
                                  [&](const Diagnosis& d) { return d.finding.status == status; });
@@ -52,7 +63,7 @@ bool any_failed(const std::vector<Diagnosis>& diagnoses) {
 
 std::string to_text(const std::vector<Diagnosis>& diagnoses, bool colours, size_t columns) {
     std::string out;
-    for (const Diagnosis& d : diagnoses) {
+    for (const Diagnosis& d : worst_first(diagnoses)) {
         const std::string status = fmt::format("{:<8}", name_of(d.finding.status));
         out += fmt::format("{} {:<12} {}\n",
                            paint(status, colour_of(d.finding.status), colours),

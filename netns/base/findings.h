@@ -28,10 +28,11 @@ struct Diagnosis {
 
 std::string_view name_of(Status status);
 bool any_failed(const std::vector<Diagnosis>& diagnoses);
+// The page for people: failures first, then warnings, then all else in the order of the checks.
 std::string to_text(const std::vector<Diagnosis>& diagnoses,
                     bool colours = false,
                     size_t columns = 0);
-// An array of {id, status, why, fix}.
+// An array of {id, status, why, fix}, in the order of the checks.
 Json to_json(const std::vector<Diagnosis>& diagnoses);
 
 }  // namespace base

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmactl doctor on hosts as their distributions make them: the first line of each is what keeps
-// software devices from it, and what does work there. docs/support-matrix.md has the sources of what
-// each kernel has.
+// rdmactl doctor on hosts as their distributions make them: the line that it prints first, with the
+// fix below it, is what keeps containers from RDMA there. docs/support-matrix.md has the sources of
+// what each kernel has.
 #include <filesystem>
 #include <fstream>
 
@@ -18,6 +18,11 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
+constexpr char kHealthy[] = "ok       config       no policy, 0 pools";
+constexpr char kSelinux[] =
+    "fail     selinux      SELinux keeps containers from opening devices\n"
+    "                      -> setsebool -P container_use_devices on";
+
 constexpr char kInTree[] = "kernel/drivers/infiniband/core";
 constexpr char kByDkms[] = "updates/dkms";
 
@@ -29,6 +34,7 @@ class DoctorStock : public Containers {
         options_.engine_files = {.root = options_.host_root, .owner = ::geteuid()};
         options_.rdma_class = dir_ / "class";
         options_.load_config = [this]() -> base::Result<hook::Config> { return state_.config(); };
+        put("/etc/systemd/system/timers.target.wants/rdma-hook-gc.timer", "");
     }
 
     void put(const std::string& path, const std::string& text) {
@@ -52,18 +58,23 @@ class DoctorStock : public Containers {
         put("/lib/modules/" + release + "/modules.dep", list);
     }
 
-    // "ID: why -> fix" of the first check that is not as it could be; empty: there is none.
-    std::string first(const std::string& mode, const std::string& status = "fail") {
+    // As RHEL and Fedora are installed.
+    void enforce_selinux(const std::string& devices = "0 0\n") {
+        put("/sys/fs/selinux/enforce", "1");
+        put("/sys/fs/selinux/booleans/container_use_devices", devices);
+    }
+
+    // The first line that `rdmactl doctor MODE` prints, with its fix.
+    std::string first(const std::string& mode) {
         options_.mode = mode;
         netns::Host host = fake_.host();
         const auto answer = hook::ctl::doctor(options_, host);
         EXPECT_TRUE(answer) << answer.error().message();
-        for (const auto& check : answer ? answer->json["checks"] : base::Json::array()) {
-            if (check["status"] == status)
-                return check["id"].get<std::string>() + ": " + check["why"].get<std::string>() +
-                       " -> " + check["fix"].get<std::string>();
-        }
-        return "";
+        const std::string text = answer ? answer->text : "";
+        size_t end = text.find('\n');
+        if (text.substr(end + 1).starts_with(' '))
+            end = text.find('\n', end + 1);
+        return text.substr(0, end);
     }
 
     TempDir dir_;
@@ -72,13 +83,14 @@ class DoctorStock : public Containers {
 
 TEST_F(DoctorStock, Ubuntu2404) {
     boot("6.8.0-88-generic", {"rdma_rxe", "siw"});
-    EXPECT_EQ(first("softroce"),
-              "kernel: Linux 6.8.0-88-generic: before 7.1 rxe carries nothing in a container's "
-              "network namespace -> boot a kernel >= 7.1, or annotate rdma.placement=host, or use "
-              "rdma.mode=softiwarp");
-    EXPECT_EQ(first("softiwarp"), "");
-    EXPECT_EQ(first(""), "") << "nobody asks for it";
-    EXPECT_THAT(first("", "warning"), StartsWith("kernel: Linux 6.8.0-88-generic: before 7.1 "));
+    const std::string line =
+        "kernel       Linux 6.8.0-88-generic: before 7.1 rxe carries nothing in a container's "
+        "network namespace\n"
+        "                      -> boot a kernel >= 7.1, or annotate rdma.placement=host, or use "
+        "rdma.mode=softiwarp";
+    EXPECT_EQ(first("softroce"), "fail     " + line);
+    EXPECT_EQ(first("softiwarp"), kHealthy);
+    EXPECT_EQ(first(""), "warning  " + line) << "nobody asks for it";
 }
 
 // Some images for clouds have linux-modules and not the package of the rarer modules.
@@ -86,16 +98,20 @@ TEST_F(DoctorStock, Ubuntu2404WithoutItsExtraModules) {
     boot("6.8.0-88-generic", {});
     EXPECT_EQ(
         first("softroce"),
-        "rdma_rxe: kernel 6.8.0-88-generic has no module rdma_rxe: there is no SoftRoCE. If "
-        "depmod does not find it, install linux-modules-6.8.0-88-generic (before Ubuntu 25.10 "
-        "linux-modules-extra-6.8.0-88-generic) -> depmod -a && modprobe rdma_rxe");
-    EXPECT_THAT(first("softiwarp"), StartsWith("siw: kernel 6.8.0-88-generic has no module siw"));
+        "fail     rdma_rxe     kernel 6.8.0-88-generic has no module rdma_rxe: there is no "
+        "SoftRoCE. If depmod does not find it, install linux-modules-6.8.0-88-generic (before "
+        "Ubuntu 25.10 linux-modules-extra-6.8.0-88-generic)\n"
+        "                      -> depmod -a && modprobe rdma_rxe");
+    EXPECT_THAT(first("softiwarp"),
+                StartsWith("fail     siw          kernel 6.8.0-88-generic has no module siw"));
 }
 
 TEST_F(DoctorStock, Ubuntu2604) {
     boot("7.0.0-22-generic", {"rdma_rxe", "siw"});
-    EXPECT_THAT(first("softroce"), StartsWith("kernel: Linux 7.0.0-22-generic: before 7.1 "));
-    EXPECT_EQ(first("softiwarp"), "");
+    EXPECT_THAT(first("softroce"),
+                StartsWith("fail     kernel       Linux 7.0.0-22-generic: before 7.1 "));
+    EXPECT_EQ(first("softiwarp"), kHealthy);
+    EXPECT_THAT(first(""), StartsWith("warning  kernel       Linux 7.0.0-22-generic: before 7.1 "));
 }
 
 // The kernel's version is no reason there, and rdma.placement=host no way out.
@@ -104,68 +120,92 @@ TEST_F(DoctorStock, Ubuntu2604WithDocaOfed) {
     for (const bool loaded : {false, true}) {
         if (loaded)
             put("/sys/module/ib_core/taint", "OE\n");
-        EXPECT_EQ(first("softroce"),
-                  "rdma_rxe: ib_core is not the kernel's own (MLNX_OFED, DOCA), and the kernel's "
-                  "rdma_rxe does not load beside it: there is no SoftRoCE -> use the adapter "
-                  "(rdma.mode=shared, vf or host), or remove MLNX_OFED or DOCA and reboot");
+        const std::string line =
+            "rdma_rxe     ib_core is not the kernel's own (MLNX_OFED, DOCA), and the kernel's "
+            "rdma_rxe does not load beside it: there is no SoftRoCE\n"
+            "                      -> use the adapter (rdma.mode=shared, vf or host), or remove "
+            "MLNX_OFED or DOCA and reboot";
+        EXPECT_EQ(first("softroce"), "fail     " + line);
         EXPECT_THAT(first("softiwarp"),
-                    HasSubstr("the kernel's siw does not load beside it: there is no Soft-iWARP"));
-        EXPECT_EQ(first(""), "") << "its adapter is what it is for";
-        EXPECT_THAT(first("", "warning"), StartsWith("rdma_rxe: ib_core is not the kernel's own"));
+                    StartsWith("fail     siw          ib_core is not the kernel's own (MLNX_OFED, "
+                               "DOCA), and the kernel's siw does not load beside it: there is no "
+                               "Soft-iWARP\n"));
+        EXPECT_EQ(first(""), "warning  " + line) << "its adapter is what it is for";
     }
     put("/sys/module/ib_core/taint", "\n");
-    EXPECT_THAT(first("softroce"), StartsWith("kernel: ")) << "the kernel's own runs all the same";
+    EXPECT_THAT(first("softroce"), StartsWith("fail     kernel "))
+        << "the kernel's own runs all the same";
 }
 
 TEST_F(DoctorStock, Rhel9) {
     boot("5.14.0-570.12.1.el9_6.x86_64", {"rdma_rxe", "siw"});
-    EXPECT_THAT(first("softroce"),
-                StartsWith("kernel: Linux 5.14.0-570.12.1.el9_6.x86_64: before 7.1 "));
-    EXPECT_EQ(first("softiwarp"), "") << "a Technology Preview there";
+    enforce_selinux();
+    EXPECT_THAT(
+        first("softroce"),
+        StartsWith("fail     kernel       Linux 5.14.0-570.12.1.el9_6.x86_64: before 7.1 "));
+    EXPECT_EQ(first("softiwarp"), kSelinux) << "a Technology Preview there";
+    EXPECT_EQ(first(""), kSelinux);
+    enforce_selinux("1 1\n");
+    EXPECT_EQ(first("softiwarp"), kHealthy);
+    EXPECT_THAT(first(""),
+                StartsWith("warning  kernel       Linux 5.14.0-570.12.1.el9_6.x86_64: "));
     boot("5.14.0-570.12.1.el9_6.x86_64", {});
     EXPECT_THAT(first("softroce"),
                 HasSubstr("install kernel-modules-5.14.0-570.12.1.el9_6.x86_64 and kernel-modules-"
-                          "extra-5.14.0-570.12.1.el9_6.x86_64 -> "));
+                          "extra-5.14.0-570.12.1.el9_6.x86_64\n"));
 }
 
 TEST_F(DoctorStock, Rhel10HasNoSoftwareDevices) {
     boot("6.12.0-124.8.1.el10_1.x86_64", {});
-    EXPECT_EQ(first("softroce"),
-              "rdma_rxe: kernel 6.12.0-124.8.1.el10_1.x86_64 has no module rdma_rxe: there is no "
-              "SoftRoCE. Its distribution builds it without -> use an adapter (rdma.mode=shared, "
-              "vf or host), or boot a kernel that has rdma_rxe");
+    enforce_selinux();
+    const std::string line =
+        "rdma_rxe     kernel 6.12.0-124.8.1.el10_1.x86_64 has no module rdma_rxe: there is no "
+        "SoftRoCE. Its distribution builds it without\n"
+        "                      -> use an adapter (rdma.mode=shared, vf or host), or boot a kernel "
+        "that has rdma_rxe";
+    EXPECT_EQ(first("softroce"), "fail     " + line);
     EXPECT_THAT(first("softiwarp"),
-                StartsWith("siw: kernel 6.12.0-124.8.1.el10_1.x86_64 has no module siw"));
+                StartsWith("fail     siw          kernel 6.12.0-124.8.1.el10_1.x86_64 has no "
+                           "module siw"));
     EXPECT_THAT(first("softiwarp"), HasSubstr(" -> use an adapter (rdma.mode=shared, vf or host)"));
-    EXPECT_EQ(first(""), "") << "nobody asks for them";
+    EXPECT_EQ(first(""), kSelinux);
+    enforce_selinux("1 1\n");
+    EXPECT_EQ(first(""), "warning  " + line) << "nobody asks for them";
 }
 
 TEST_F(DoctorStock, Fedora43) {
     boot("6.17.7-300.fc43.x86_64", {"rdma_rxe", "siw"});
-    EXPECT_THAT(first("softroce"), StartsWith("kernel: Linux 6.17.7-300.fc43.x86_64: before 7.1 "));
-    EXPECT_EQ(first("softiwarp"), "");
+    enforce_selinux();
+    EXPECT_THAT(first("softroce"),
+                StartsWith("fail     kernel       Linux 6.17.7-300.fc43.x86_64: before 7.1 "));
+    EXPECT_EQ(first("softiwarp"), kSelinux);
+    EXPECT_EQ(first(""), kSelinux);
     boot("7.1.4-200.fc43.x86_64", {"rdma_rxe", "siw"});
-    EXPECT_EQ(first("softroce"), "") << "an update has brought it";
+    EXPECT_EQ(first("softroce"), kSelinux) << "an update has brought the kernel";
+    put("/sys/fs/selinux/enforce", "0");
+    EXPECT_EQ(first("softroce"), kHealthy) << "it is permissive";
 }
 
 TEST_F(DoctorStock, Suse) {
     boot("6.19.4-1-default", {"rdma_rxe", "siw"});
-    EXPECT_THAT(first("softroce"), StartsWith("kernel: Linux 6.19.4-1-default: before 7.1 "));
-    EXPECT_EQ(first("softiwarp"), "");
-    boot("6.19.4-1-default", {});
     EXPECT_THAT(first("softroce"),
-                HasSubstr("install kernel-default, not kernel-default-base -> "));
+                StartsWith("fail     kernel       Linux 6.19.4-1-default: before 7.1 "));
+    EXPECT_EQ(first("softiwarp"), kHealthy);
+    EXPECT_THAT(first(""), StartsWith("warning  kernel       Linux 6.19.4-1-default: before 7.1 "));
+    boot("6.19.4-1-default", {});
+    EXPECT_THAT(first("softroce"), HasSubstr("install kernel-default, not kernel-default-base\n"));
 }
 
 TEST_F(DoctorStock, Debian) {
     boot("6.12.48+deb13-amd64", {"rdma_rxe"});
-    EXPECT_THAT(first("softroce"), StartsWith("kernel: Linux 6.12.48+deb13-amd64: before 7.1 "));
+    EXPECT_THAT(first("softroce"),
+                StartsWith("fail     kernel       Linux 6.12.48+deb13-amd64: before 7.1 "));
     EXPECT_THAT(first("softroce"), EndsWith("rdma.placement=host")) << "it has no siw to advise";
     EXPECT_THAT(first("softiwarp"),
-                HasSubstr("Its distribution builds it without -> use an "
+                HasSubstr("Its distribution builds it without\n                      -> use an "
                           "adapter (rdma.mode=shared, vf or host)"));
     boot("7.2.3+deb13-amd64", {"rdma_rxe"});
-    EXPECT_EQ(first("softroce"), "");
+    EXPECT_EQ(first("softroce"), kHealthy);
     EXPECT_THAT(first("softiwarp"), EndsWith("or use rdma.mode=softroce"));
     boot("6.12.48+deb13-cloud-amd64", {});
     EXPECT_THAT(first("softroce"),
@@ -178,10 +218,11 @@ TEST_F(DoctorStock, Debian) {
 // Debian 13 was the first whose kernels have its name.
 TEST_F(DoctorStock, Debian12) {
     boot("6.1.0-41-amd64", {"rdma_rxe"});
-    EXPECT_THAT(first("softroce"), StartsWith("kernel: Linux 6.1.0-41-amd64: before 7.1 "));
-    EXPECT_THAT(first("softiwarp"), HasSubstr("Its distribution builds it without -> "));
+    EXPECT_THAT(first("softroce"),
+                StartsWith("fail     kernel       Linux 6.1.0-41-amd64: before 7.1 "));
+    EXPECT_THAT(first("softiwarp"), HasSubstr("Its distribution builds it without\n"));
     boot("6.1.0-41-amd64", {});
-    EXPECT_THAT(first("softroce"), HasSubstr("install linux-image-6.1.0-41-amd64 -> "));
+    EXPECT_THAT(first("softroce"), HasSubstr("install linux-image-6.1.0-41-amd64\n"));
 }
 
 }  // namespace
