@@ -30,6 +30,7 @@ RUN_BY = {
     "gpu/inference.container": "- guests reach no registry of images; examples.sh runs the other quadlet",
     "kubernetes/config.json": "tests/unit/hook/examples_test.cc",
     "kubernetes/containerd-config.toml": "tests/unit/hook/examples_test.cc",
+    "kubernetes/containerd-2-config.toml": "tests/unit/hook/examples_test.cc",
     "kubernetes/crio-50-rdma-hook.conf": "tests/unit/hook/examples_test.cc",
     "kubernetes/pod.yaml": "- Debian has no kubelet; this lint holds it to the API's schema",
     "kubernetes/runtimeclass.yaml": "- Debian has no kubelet; this lint holds it to the API's schema",

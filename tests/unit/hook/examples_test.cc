@@ -2,6 +2,9 @@
 // The engines' files in examples/ are what rdmactl runtime configure writes.
 #include <array>
 
+#include <gmock/gmock.h>
+
+#include "netns/base/text.h"
 #include "tests/unit/hook/documents.h"
 #include "tests/unit/hook/engine_folder.h"
 
@@ -11,16 +14,34 @@ namespace {
 class Examples : public EngineFolder {};
 
 TEST_F(Examples, AreWhatRdmactlWrites) {
-    const std::array<const char*, 3> table[] = {
-        {"containerd", "/etc/containerd/config.toml", "examples/kubernetes/containerd-config.toml"},
+    constexpr char kContainerd[] = "/etc/containerd/config.toml";
+    // The engine, its file, what stands there before, and the example.
+    const std::array<const char*, 4> table[] = {
+        {"containerd", kContainerd, "", "examples/kubernetes/containerd-config.toml"},
+        {"containerd",
+         kContainerd,
+         "version = 3\n",
+         "examples/kubernetes/containerd-2-config.toml"},
         {"crio",
          "/etc/crio/crio.conf.d/50-rdma-hook.conf",
+         "",
          "examples/kubernetes/crio-50-rdma-hook.conf"}};
     put_policy();
-    for (const auto& [engine, path, example] : table) {
+    for (const auto& [engine, path, before, example] : table) {
+        put(path, before);
         twice(engine);
         EXPECT_EQ(get(path), source_file(example)) << example;
     }
+}
+
+TEST_F(Examples, ThePageAboutContainerdShowsVersion3) {
+    const std::string example = source_file("examples/kubernetes/containerd-2-config.toml");
+    std::string shown;
+    for (const std::string_view line : base::lines_of(example)) {
+        if (!line.empty() && !line.starts_with('#'))
+            shown += "    " + std::string(line) + "\n";
+    }
+    EXPECT_THAT(source_file("docs/engines/containerd.md"), testing::HasSubstr("\n" + shown + "\n"));
 }
 
 // The policy of examples/kubernetes/config.json allows what examples/kubernetes/pod.yaml asks for.
