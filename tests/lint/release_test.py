@@ -13,6 +13,7 @@ import sys
 import tarfile
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,8 +68,18 @@ class Changelog(unittest.TestCase):
 
 
 class CommandLine(unittest.TestCase):
+    def test_each_architecture_is_built(self):
+        for arch, wanted in ((None, [None]), ("arm64", ["arm64"]), ("all", [None, "arm64"])):
+            with tempfile.TemporaryDirectory() as out, unittest.mock.patch.object(release, "build", return_value=[]) as build:
+                release.build_each(Path(out), "1", 1, arch)
+                self.assertEqual([each.args[3] for each in build.mock_calls], wanted)
+                Path(out, "a").touch()
+                with self.assertRaisesRegex(release.Wrong, "is not empty"):
+                    release.build_each(Path(out), "1", 1, arch)
+
     def test_options_belong_to_a_command(self):
         self.assertEqual(release.parse(["build", "out", "--arch", "arm64"]).arch, "arm64")
+        self.assertEqual(release.parse(["build", "out", "--arch", "all"]).arch, "all")
         self.assertIsNone(release.parse(["build", "out"]).arch)
         self.assertEqual(release.parse(["tarball", "out", "--of", "/built"]).of, Path("/built"))
         for words in (["build", "out", "--arch", "s390x"], ["dry-run", "out", "--arch", "arm64"], ["check", "--arch", "arm64"],
