@@ -95,6 +95,7 @@ UNITS = {
     r"python\.(evaluation|quickstart|spool|acceptance|archive|runs|import)": "build examples units",
     r"python\.(duel|cycles)": "build bench report units",
     r"python\.flags": "build bench documents units",
+    r"python\.roles": "build ansible units",
     "lint": EVERYTHING,
 }
 JOBS = [
