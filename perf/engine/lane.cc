@@ -7,6 +7,8 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include "perf/verbs/limit.h"
+
 namespace perf {
 
 namespace {
@@ -14,35 +16,6 @@ constexpr uint32_t kPingPongSends = 4 * kSignalEvery;
 // A credit is for half of the depth, and there are never more messages than twice the depth without
 // one (Hot::room): four under way, six where the half is rounded down.
 constexpr uint32_t kCreditsUnderWay = 8;
-
-// Bytes of the largest message that rides in its work request: a larger one costs more there than a
-// pointer to it.
-struct InlineLimits {
-    uint32_t vendor = 0;  // ibv_device_attr.vendor_id
-    uint32_t write = 220;
-    uint32_t send = 220;
-    uint32_t datagram = 220;
-    uint32_t latency = 220;
-};
-
-constexpr InlineLimits kInlineLimits[] = {
-    // mlx5. Of bandwidth, what takes no more blocks of the send queue than a pointer does. A block
-    // has 64 bytes: 16 are control, 4 the length, 16 the address to write to; a datagram's has 48,
-    // and so takes two blocks.
-    {.vendor = 0x02c9, .write = 28, .send = 44, .datagram = 60},
-    {.vendor = 0x15b3, .write = 28, .send = 44, .datagram = 60},
-    // EFA: a descriptor has room for so much.
-    {.vendor = 0x1d0f, .write = 32, .send = 32, .datagram = 32, .latency = 32},
-};
-
-uint32_t inline_limit(uint32_t vendor, const Point& point) {
-    const auto* row = std::ranges::find(kInlineLimits, vendor, &InlineLimits::vendor);
-    const InlineLimits limits = row != std::end(kInlineLimits) ? *row : InlineLimits{};
-    return point.mode == Mode::Latency        ? limits.latency
-           : point.transport == Transport::Ud ? limits.datagram
-           : is_send(point.verb)              ? limits.send
-                                              : limits.write;
-}
 
 // The least access that the point needs.
 int access_of(const Point& point, Side side) {

@@ -113,4 +113,35 @@ double limit_margin(const Point& point, uint64_t messages) {
     return kClocks + 100 * static_cast<double>(at_once) / static_cast<double>(messages);
 }
 
+// ---- inline data --------------------------------------------------------------------------------
+namespace {
+struct InlineLimits {
+    uint32_t vendor = 0;  // ibv_device_attr.vendor_id
+    uint32_t write = 220;
+    uint32_t send = 220;
+    uint32_t datagram = 220;
+    uint32_t latency = 220;
+};
+
+constexpr InlineLimits kInlineLimits[] = {
+    // mlx5. Of bandwidth, what takes no more blocks of the send queue than a pointer does. A block
+    // has 64 bytes: 16 are control, 4 the length, 16 the address to write to; a datagram's has 48,
+    // and so takes two blocks.
+    {.vendor = 0x02c9, .write = 28, .send = 44, .datagram = 60},
+    {.vendor = 0x15b3, .write = 28, .send = 44, .datagram = 60},
+    // EFA: a descriptor has room for so much.
+    {.vendor = 0x1d0f, .write = 32, .send = 32, .datagram = 32, .latency = 32},
+};
+
+}  // namespace
+
+uint32_t inline_limit(uint32_t vendor_id, const Point& point) {
+    const auto* row = std::ranges::find(kInlineLimits, vendor_id, &InlineLimits::vendor);
+    const InlineLimits limits = row != std::end(kInlineLimits) ? *row : InlineLimits{};
+    return point.mode == Mode::Latency        ? limits.latency
+           : point.transport == Transport::Ud ? limits.datagram
+           : is_send(point.verb)              ? limits.send
+                                              : limits.write;
+}
+
 }  // namespace perf

@@ -77,4 +77,8 @@ struct LimitShare {
 // a count that is read late, and, by time, what completes at once at either end of the window.
 double limit_margin(const Point& point, uint64_t messages);
 
+// Bytes of the largest message that rides in its work request: a larger one costs more there than a
+// pointer to it.
+uint32_t inline_limit(uint32_t vendor_id, const Point& point);
+
 }  // namespace perf

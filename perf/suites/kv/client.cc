@@ -142,7 +142,7 @@ Result<std::unique_ptr<Exercise>> Exercise::open(perf::Client& client,
                           .poll = resolve_poll(plan.poll, Transport::Rc, 1, poll_place(device))};
     auto buffer = TRY(
         Region::create(device, plan.shape.slot_bytes() + sizeof(uint64_t), IBV_ACCESS_LOCAL_WRITE));
-    auto link = TRY(Link::create(device, link_options(sizeof(uint64_t), 0)));
+    auto link = TRY(Link::create(device, link_options(device, sizeof(uint64_t), 0)));
     std::unique_ptr<Exercise> exercise(
         new Exercise(client, plan, waiting, std::move(buffer), std::move(link)));
     exercise->keys_ = draw_keys(plan.shape.keys, plan.skew, plan.shape.seed, kDrawnKeys);

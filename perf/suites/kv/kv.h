@@ -14,6 +14,7 @@
 #include "perf/measure/client.h"
 #include "perf/report/suite.h"
 #include "perf/suites/kv/table.h"
+#include "perf/verbs/limit.h"
 
 namespace perf {
 
@@ -63,11 +64,12 @@ extern const ServedSuite kServedExercise;
 inline constexpr uint32_t kReceives = 4;  // that may be posted
 
 // `message`: bytes of what this side sends. `access`: what the other side may do.
-inline LinkOptions link_options(size_t message, int access) {
-    constexpr size_t kInlineMessage = 220;  // of the answers; a request always fits
+inline LinkOptions link_options(const Device& device, size_t message, int access) {
+    const uint32_t most =
+        inline_limit(device.attr.vendor_id, {.verb = Verb::Send, .mode = Mode::Latency});
     return {.sends = 4 * kSignalEvery,
             .receives = kReceives,
-            .inline_bytes = message <= kInlineMessage ? static_cast<uint32_t>(message) : 0,
+            .inline_bytes = message <= most ? static_cast<uint32_t>(message) : 0,
             .access = access};
 }
 

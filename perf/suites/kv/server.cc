@@ -119,8 +119,8 @@ class ExerciseHalf : public ServerHalf {
         auto table = TRY(Region::create(device, shape.table_bytes(), IBV_ACCESS_REMOTE_READ));
         auto requests =
             TRY(Region::create(device, size_t{kReceives} * kRequestBytes, IBV_ACCESS_LOCAL_WRITE));
-        auto link =
-            TRY(Link::create(device, link_options(shape.slot_bytes(), IBV_ACCESS_REMOTE_READ)));
+        auto link = TRY(
+            Link::create(device, link_options(device, shape.slot_bytes(), IBV_ACCESS_REMOTE_READ)));
         for (uint64_t id = 1; id <= kReceives; ++id)
             TRY(outcome_of(post_request(link, requests, id), "post receives"));
         const uint32_t mtu = std::min(device.info.active_mtu, lent_.peer->active_mtu);

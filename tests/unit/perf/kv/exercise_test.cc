@@ -28,6 +28,18 @@ Plan short_plan(uint32_t value = 64, PollMode poll = PollMode::Yield) {
             .poll = {.mode = poll, .spin_us = 5}};
 }
 
+TEST(Links, AnAnswerRidesInItsRequestWhereTheAdapterLikesThat) {
+    Device device;
+    const auto inline_bytes = [&](uint32_t vendor, size_t message) {
+        device.attr.vendor_id = vendor;
+        return link_options(device, message, 0).inline_bytes;
+    };
+    EXPECT_EQ(inline_bytes(0x15b3, 220), 220U);
+    EXPECT_EQ(inline_bytes(0x15b3, 221), 0U);
+    EXPECT_EQ(inline_bytes(0x1d0f, 32), 32U);
+    EXPECT_EQ(inline_bytes(0x1d0f, 33), 0U);
+}
+
 using Trials = std::vector<Trial>;
 
 // Opens, runs a trial of each method, and closes; what has gone wrong, or both trials.
