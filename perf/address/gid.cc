@@ -21,7 +21,7 @@ constexpr int kOtherNetwork = 700;
 constexpr int kLinkLocal = 500;
 
 struct Judge {
-    const std::vector<LocalAddress>& addresses;
+    const LocalAddresses& addresses;
     const GidQuery& query;
 
     [[nodiscard]] int source_place(const Address& gid) const {
@@ -120,9 +120,7 @@ struct Judge {
 };
 }  // namespace
 
-GidChoice choose_gid(const std::vector<GidRow>& rows,
-                     const std::vector<LocalAddress>& addresses,
-                     const GidQuery& query) {
+GidChoice choose_gid(const GidTable& rows, const LocalAddresses& addresses, const GidQuery& query) {
     const Judge judge{addresses, query};
     GidChoice choice;
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -152,9 +150,7 @@ GidChoice choose_gid(const std::vector<GidRow>& rows,
     return choice;
 }
 
-std::string explain(const std::vector<GidRow>& rows,
-                    const GidChoice& choice,
-                    const GidQuery& query) {
+std::string explain(const GidTable& rows, const GidChoice& choice, const GidQuery& query) {
     std::string out;
     for (const Address& source : query.sources)
         out += fmt::format("source address towards the peer: {}\n", source.text());

@@ -37,6 +37,8 @@ struct GidRow {
     bool port_active = true;
 };
 
+using GidTable = std::vector<GidRow>;
+
 // An address of an interface of this network namespace.
 struct LocalAddress {
     std::string netdev;
@@ -45,14 +47,19 @@ struct LocalAddress {
     uint8_t port = 0;
 };
 
+using LocalAddresses = std::vector<LocalAddress>;
+
 // What rdma-hook says it attached.
 struct AttachedGid {
     std::string device;
     Address gid;
 };
 
+// Where the kernel routes from towards the peer, best first.
+using Sources = std::vector<Address>;
+
 struct GidQuery {
-    std::vector<Address> sources;  // where the kernel routes from towards the peer, best first
+    Sources sources;
     std::vector<AttachedGid> attached;
     std::string device;             // only this one; empty: any
     std::optional<uint32_t> index;  // only this one, on the caller's responsibility
@@ -73,14 +80,10 @@ struct GidChoice {
     std::string note = {};  // for the user, in any case: the choice is a guess, and which
 };
 
-GidChoice choose_gid(const std::vector<GidRow>& rows,
-                     const std::vector<LocalAddress>& addresses,
-                     const GidQuery& query);
+GidChoice choose_gid(const GidTable& rows, const LocalAddresses& addresses, const GidQuery& query);
 
 // The table that --explain-gid prints and that an error without a choice carries.
-std::string explain(const std::vector<GidRow>& rows,
-                    const GidChoice& choice,
-                    const GidQuery& query);
+std::string explain(const GidTable& rows, const GidChoice& choice, const GidQuery& query);
 
 // ---- what rdma-hook tells a container about its RDMA device -------------------------------------
 // /run/rdma/attach.json and the environment variables RDMA_DEVICE and RDMA_GID. Input from outside:

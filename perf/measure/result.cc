@@ -17,10 +17,6 @@ Counters counters_of(const CounterSource& source) {
     return counters ? std::move(*counters) : Counters{};
 }
 
-Json json_of(const std::optional<CpuUse>& use) {
-    return use ? to_json(*use) : Json();
-}
-
 double per_second(uint64_t messages, uint64_t elapsed_ns) {
     return elapsed_ns == 0
                ? 0
@@ -144,8 +140,8 @@ std::vector<std::string> flags_of(const PointUsage& usage, const std::optional<L
 }
 
 void describe(Json& result, const PointUsage& usage, const std::optional<LimitShare>& share) {
-    result["cpu"] = {{"client", json_of(usage.client.cpu)},
-                     {"server", json_of(usage.server.cpu)},
+    result["cpu"] = {{"client", usage.client.cpu ? to_json(*usage.client.cpu) : Json()},
+                     {"server", usage.server.cpu ? to_json(*usage.server.cpu) : Json()},
                      {"payload_bytes", usage.payload_bytes}};
     result["counters"] = {{"client", usage.client.counters}, {"server", usage.server.counters}};
     result["flags"] = flags_of(usage, share);

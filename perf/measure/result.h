@@ -48,7 +48,7 @@ class Account {
   private:
     std::optional<CpuSample> idle_begin_;
     bool idle_done_ = false;
-    std::optional<IdleLoad> idle_;
+    std::optional<CpuUse> idle_;
     std::optional<CpuSample> begin_;
     CounterSource source_;
     Counters before_;

@@ -8,7 +8,6 @@
 
 #include <endian.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 namespace perf {
@@ -122,10 +121,7 @@ StreamGreeting greeting_of(uint32_t number, uint64_t secret) {
 }  // namespace
 
 Result<StreamDoor> StreamDoor::open(const Control& control) {
-    uint64_t secret = 0;
-    if (::getrandom(&secret, sizeof secret, 0) != sizeof secret)
-        return sys_error("getrandom");
-    return StreamDoor(control, TRY(listen_beside(control.fd())), secret);
+    return StreamDoor(control, TRY(listen_beside(control.fd())), random_seed());
 }
 
 Result<Streams> StreamDoor::admit(uint32_t count, const Deadline& deadline) {

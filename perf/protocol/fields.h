@@ -35,7 +35,7 @@ enum class Told : uint8_t {
 
 template <class T>
 struct Field {
-    std::string_view name;  // empty: the members of a struct, beside the others
+    std::string_view name;
     Told told = Told::Always;
     uint64_t low = 0;  // of a number, or of a list's length
     uint64_t high = UINT64_MAX;
@@ -180,27 +180,14 @@ constexpr auto field(std::string_view name,
                     }};
 }
 
-// The members of a struct beside the others.
-template <auto kMember>
-constexpr auto beside() {
-    using T = decltype(fields::owner_of(kMember));
-    return Field<T>{.name = {},
-                    .write = [](const T& from) { return encode(from.*kMember); },
-                    .read = [](const Json& object,
-                               const Field<T>&,
-                               T& to) { return read_fields(object, to.*kMember); }};
-}
-
 template <class T>
 Json encode(const T& value) {
     if constexpr (Fielded<T>) {
         Json out = base::object_for(kFields<T>.size());
         for (const auto& row : kFields<T>) {
             Json member = row.write(value);
-            if (row.name.empty())
-                out.update(member);
-            else if (row.told != Told::IfAny ||
-                     !(member.is_null() || member == 0 || member == false || member == ""))
+            if (row.told != Told::IfAny ||
+                !(member.is_null() || member == 0 || member == false || member == ""))
                 out[std::string(row.name)] = std::move(member);
         }
         return out;

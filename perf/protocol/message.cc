@@ -90,13 +90,6 @@ inline constexpr auto kFields<Platform> =
                field<&Platform::governor>("governor", Told::IfAny),
                field<&Platform::rdma_core>("rdma_core", Told::IfAny)};
 template <>
-inline constexpr auto kFields<Identity> =
-    std::array{field<&Identity::part>("part", Told::IfAny),
-               field<&Identity::board>("board", Told::IfAny),
-               field<&Identity::firmware>("firmware", Told::IfAny),
-               field<&Identity::pcie>("pcie", Told::IfAny),
-               field<&Identity::numa_node>("numa_node", Told::IfAny)};
-template <>
 inline constexpr auto kFields<Hello> =
     std::array{field<&Hello::protocol>("protocol", Told::Always, 0, 1'000'000),
                field<&Hello::version>("version"),
@@ -104,7 +97,9 @@ inline constexpr auto kFields<Hello> =
                field<&Hello::kernel>("kernel"),
                field<&Hello::capabilities>("capabilities", Told::Always, 0, kMaxCapabilities),
                field<&Hello::machine>("machine", Told::IfAny),
-               beside<&Hello::platform>()};
+               field<&Hello::platform, &Platform::cpu>("cpu_model", Told::IfAny),
+               field<&Hello::platform, &Platform::governor>("governor", Told::IfAny),
+               field<&Hello::platform, &Platform::rdma_core>("rdma_core", Told::IfAny)};
 template <>
 inline constexpr auto kFields<DeviceInfo> = std::array{
     field<&DeviceInfo::device>("device"),
@@ -122,7 +117,11 @@ inline constexpr auto kFields<DeviceInfo> = std::array{
     field<&DeviceInfo::iwarp>("iwarp", Told::IfAny),
     field<&DeviceInfo::grh>("grh", Told::IfAny),
     field<&DeviceInfo::near_processors>("near_processors", Told::IfAny),
-    beside<&DeviceInfo::identity>()};
+    field<&DeviceInfo::identity, &Identity::part>("part", Told::IfAny),
+    field<&DeviceInfo::identity, &Identity::board>("board", Told::IfAny),
+    field<&DeviceInfo::identity, &Identity::firmware>("firmware", Told::IfAny),
+    field<&DeviceInfo::identity, &Identity::pcie>("pcie", Told::IfAny),
+    field<&DeviceInfo::identity, &Identity::numa_node>("numa_node", Told::IfAny)};
 template <>
 inline constexpr auto kFields<Point> =
     std::array{field<&Point::verb>("verb"),
@@ -187,10 +186,11 @@ inline constexpr auto kFields<Checked::Wrong> =
                field<&Checked::Wrong::mismatch, &Mismatch::got>("got"),
                field<&Checked::Wrong::mismatch, &Mismatch::kind>("kind")};
 template <>
-inline constexpr auto kFields<Checked> = std::array{field<&Checked::messages>("messages"),
-                                                    field<&Checked::bytes>("bytes"),
-                                                    field<&Checked::lost>("lost", Told::Later),
-                                                    field<&Checked::wrong>("wrong", Told::IfAny)};
+inline constexpr auto kFields<Checked> =
+    std::array{field<&Checked::messages>("messages"),
+               field<&Checked::bytes>("bytes"),
+               field<&Checked::lost>("lost", Told::Later),
+               field<&Checked::wrong>("wrong", Told::IfAny)};
 template <>
 inline constexpr auto kFields<Exposure> =
     std::array{field<&Exposure::address>("address"),

@@ -255,8 +255,8 @@ Point load_point(const Point& point);
 // Code::BadInput naming the member, for values that no point of expand() has.
 Result<> check_limits(const Point& point);
 
-// For a plan without a seed. 53 bits: tools that hold numbers of JSON as doubles round
-// larger ones, and the plan that they hand on would have other data.
+// For a plan without a seed, and for secrets that travel. 53 bits: tools that hold numbers of JSON
+// as doubles round larger ones, and the plan that they hand on would have other data.
 uint64_t random_seed();
 
 // Whether any point of the plan needs a device.

@@ -191,10 +191,6 @@ nlmsghdr request_head(int command, size_t length, int flags) {
             .nlmsg_pid = 0};
 }
 
-NumberAttribute number_attribute(int type, uint32_t value) {
-    return {{sizeof(NumberAttribute), static_cast<uint16_t>(type)}, value};
-}
-
 // Gives the payload of each message of the answer to take(). The kernel answers while it takes the
 // request, or the part before: there is nothing to wait for.
 template <class Request, class Take>
@@ -269,8 +265,8 @@ Counters port_statistics(const std::string& device, uint8_t port) {
     Counters out;
     const StatisticsRequest request = {
         .head = request_head(RDMA_NLDEV_CMD_STAT_GET, sizeof request, 0),
-        .device = number_attribute(RDMA_NLDEV_ATTR_DEV_INDEX, *index),
-        .port = number_attribute(RDMA_NLDEV_ATTR_PORT_INDEX, port)};
+        .device = {{sizeof(NumberAttribute), RDMA_NLDEV_ATTR_DEV_INDEX}, *index},
+        .port = {{sizeof(NumberAttribute), RDMA_NLDEV_ATTR_PORT_INDEX}, port}};
     ask_nldev(request, [&](NetlinkBytes payload) { out = parse_statistics(payload); });
     return out;
 }

@@ -96,26 +96,24 @@ std::optional<CpuSample> sample_cpu(const std::string& proc) {
         .tick_s = per_second > 0 ? 1.0 / static_cast<double>(per_second) : 0.01};
 }
 
-std::optional<IdleLoad> idle_load(const CpuSample& begin, const CpuSample& end) {
+std::optional<CpuUse> idle_load(const CpuSample& begin, const CpuSample& end) {
     const CpuUse use = between(begin, end);
-    if (use.window_s < kShortestIdle)
-        return std::nullopt;
-    const auto cores = [&](double seconds) { return std::max(seconds, 0.0) / use.window_s; };
-    return IdleLoad{.busy = cores(use.machine_busy_s - use.own_user_s - use.own_system_s),
-                    .kernel = cores(use.kernel_work_elsewhere_s),
-                    .softirq = cores(use.softirq_s)};
+    return use.window_s < kShortestIdle ? std::nullopt : std::optional(use);
 }
 
-CpuUse cpu_use(const CpuSample& begin, const CpuSample& end, const std::optional<IdleLoad>& idle) {
+CpuUse cpu_use(const CpuSample& begin, const CpuSample& end, const std::optional<CpuUse>& idle) {
     CpuUse use = between(begin, end);
-    const IdleLoad load = idle.value_or(IdleLoad{});
-    const auto take_off = [&](double& seconds, double cores) {
-        seconds = std::max(seconds - cores * use.window_s, 0.0);
+    const CpuUse load = idle.value_or(CpuUse{.window_s = 1});
+    const auto take_off = [&](double& seconds, double before) {
+        const double idly = std::max(before, 0.0) / load.window_s * use.window_s;
+        seconds = std::max(seconds - idly, 0.0);
+        return idly;
     };
-    take_off(use.machine_busy_s, load.busy);
-    take_off(use.softirq_s, load.softirq);
-    take_off(use.kernel_work_elsewhere_s, load.kernel);
-    use.idle_busy_s = load.busy * use.window_s;
+    // Our own time is no load.
+    use.idle_busy_s =
+        take_off(use.machine_busy_s, load.machine_busy_s - load.own_user_s - load.own_system_s);
+    (void)take_off(use.softirq_s, load.softirq_s);
+    (void)take_off(use.kernel_work_elsewhere_s, load.kernel_work_elsewhere_s);
     return use;
 }
 

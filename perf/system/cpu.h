@@ -51,16 +51,6 @@ struct CpuSample {
 // Nothing where /proc cannot be read: a report without these figures is still one.
 std::optional<CpuSample> sample_cpu(const std::string& proc = "/proc");
 
-// What goes on while we do nothing, in cores. Our own time is not in it.
-struct IdleLoad {
-    double busy = 0;
-    double kernel = 0;  // system, irq and softirq
-    double softirq = 0;
-};
-
-// Nothing if the window is too short (50 ms) for the resolution of the ticks.
-std::optional<IdleLoad> idle_load(const CpuSample& begin, const CpuSample& end);
-
 // The cost of one window. The machine's figures are without the idle load, and never negative.
 struct CpuUse {
     double window_s = 0;
@@ -73,7 +63,11 @@ struct CpuUse {
     double idle_busy_s = 0;              // the idle load that was taken off machine_busy_s
 };
 
-CpuUse cpu_use(const CpuSample& begin, const CpuSample& end, const std::optional<IdleLoad>& idle);
+// What goes on while we do nothing. Nothing if the window is too short (50 ms) for the resolution of
+// the ticks.
+std::optional<CpuUse> idle_load(const CpuSample& begin, const CpuSample& end);
+
+CpuUse cpu_use(const CpuSample& begin, const CpuSample& end, const std::optional<CpuUse>& idle);
 
 // All but the window.
 void add(CpuUse& sum, const CpuUse& more);

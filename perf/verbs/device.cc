@@ -175,7 +175,7 @@ std::string Candidates::way_out() const {
 
 Result<Candidates> find_candidates(Verbs& verbs,
                                    const DeviceWish& wish,
-                                   const std::vector<Address>& sources,
+                                   const Sources& sources,
                                    const std::string& sysfs) {
     const Attachment attachment = load_attachment(wish.attach_file, wish.env_device, wish.env_gid);
     Candidates out;
@@ -307,9 +307,7 @@ Result<Device> open_cm_device(Verbs& verbs, const CmDevice& found) {
     return device;
 }
 
-Result<Device> open_best_device(Verbs& verbs,
-                                const DeviceWish& wish,
-                                const std::vector<Address>& sources) {
+Result<Device> open_best_device(Verbs& verbs, const DeviceWish& wish, const Sources& sources) {
     const Candidates candidates = TRY(find_candidates(verbs, wish, sources));
     std::string explanation = candidates.explanation();
     const GidRow* row = candidates.chosen();

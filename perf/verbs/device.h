@@ -65,10 +65,9 @@ struct Candidates {
     [[nodiscard]] std::string way_out() const;
 };
 
-// `sources`: where the kernel routes from towards the peer, best first.
 Result<Candidates> find_candidates(Verbs& verbs,
                                    const DeviceWish& wish,
-                                   const std::vector<Address>& sources,
+                                   const Sources& sources,
                                    const std::string& sysfs = "/sys");
 
 // ---- the device ---------------------------------------------------------------------------------
@@ -109,11 +108,9 @@ Identity identity_of(const std::string& device,
 // The device that rdma_cm has for an address: of iWARP, whose GIDs are no addresses.
 Result<Device> open_cm_device(Verbs& verbs, const CmDevice& found);
 
-// Chooses and opens. `sources`: where the kernel routes from towards the peer, best first. Without
-// a usable GID: Code::Unavailable whose text holds the table and the way out.
-Result<Device> open_best_device(Verbs& verbs,
-                                const DeviceWish& wish,
-                                const std::vector<Address>& sources);
+// Chooses and opens. Without a usable GID: Code::Unavailable whose text holds the table and the way
+// out.
+Result<Device> open_best_device(Verbs& verbs, const DeviceWish& wish, const Sources& sources);
 
 // Whether the kernel has taken the device away: its link, netdev or network namespace was removed.
 // Nothing completes any more then. Takes all asynchronous events. A refused call may be a moment

@@ -15,23 +15,18 @@ bool has_peer(const ibv_qp* qp) {
     return qp->qp_type != IBV_QPT_UD && qp->qp_type != IBV_QPT_DRIVER;
 }
 
-std::string rtr_hint(int number) {
-    switch (number) {
-        case ENODEV:
-            return "the GID's netdev is not in this network namespace: see --explain-gid";
-        case ETIMEDOUT:
-            return "no ARP or neighbour answer from the peer's address: wrong network, VLAN, or "
-                   "the peer's interface is down";
-        case EINVAL:
-            return "the GID is empty, the port wants a GRH (--gid), or the device has not that "
-                   "path MTU or as many reads: see --explain-gid";
-        case ENETUNREACH:
-        case EHOSTUNREACH:
-            return "no route from the GID's netdev to the peer's GID";
-        default:
-            return "";
-    }
-}
+constexpr char kNoRoute[] = "no route from the GID's netdev to the peer's GID";
+
+constexpr std::pair<int, const char*> kRtrHints[] = {
+    {ENODEV, "the GID's netdev is not in this network namespace: see --explain-gid"},
+    {ETIMEDOUT,
+     "no ARP or neighbour answer from the peer's address: wrong network, VLAN, or the peer's "
+     "interface is down"},
+    {EINVAL,
+     "the GID is empty, the port wants a GRH (--gid), or the device has not that path MTU or as "
+     "many reads: see --explain-gid"},
+    {ENETUNREACH, kNoRoute},
+    {EHOSTUNREACH, kNoRoute}};
 
 ibv_ah_attr path_to(const End& end, const DeviceInfo& peer) {
     ibv_ah_attr path{};
@@ -100,7 +95,7 @@ Result<> to_rtr(
                            end.own.gid.text(),
                            peer.gid.text(),
                            mtu))
-        .advise(rtr_hint(rc));
+        .advise(hint_for(kRtrHints, rc));
 }
 
 void set_retries(ibv_qp_attr& attr, bool software) {
@@ -136,7 +131,7 @@ Result<Owned<ibv_ah>> make_address_handle(const End& end, ibv_pd* pd, const Devi
     Error error = sys_error(
         fmt::format("make an address handle from {} to {}", end.own.gid.text(), peer.gid.text()));
     const int number = error.sys;
-    return std::move(error).advise(rtr_hint(number));
+    return std::move(error).advise(hint_for(kRtrHints, number));
 }
 
 }  // namespace perf

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/verbs/verbs.h"
 
-#include <algorithm>
-#include <iterator>
 #include <type_traits>
 
 #include <dlfcn.h>
@@ -441,14 +439,12 @@ ibv_mtu mtu_enum(uint32_t bytes) {
 Error completion_error(const ibv_wc& wc) {
     const bool peer = wc.status == IBV_WC_RETRY_EXC_ERR || wc.status == IBV_WC_RNR_RETRY_EXC_ERR ||
                       wc.status == IBV_WC_WR_FLUSH_ERR;
-    const auto* hint = std::ranges::find(
-        kCompletionHints, wc.status, &std::pair<ibv_wc_status, const char*>::first);
     return make_error(peer ? Code::Unavailable : Code::Internal,
                       fmt::format("completion failed: {} (status {}, vendor error {:#x})",
                                   ::ibv_wc_status_str(wc.status),
                                   static_cast<int>(wc.status),
                                   wc.vendor_err))
-        .advise(hint != std::end(kCompletionHints) ? hint->second : "");
+        .advise(hint_for(kCompletionHints, wc.status));
 }
 
 }  // namespace perf

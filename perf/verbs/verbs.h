@@ -8,9 +8,11 @@
 // it, too (tests/unit/perf/fake_cm.h). What is done with it: cm/connection.h.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -116,6 +118,15 @@ Cm& system_cm();
 // Of a call that answers an errno value, or 0.
 inline Result<> outcome_of(int rc, std::string what) {
     return rc == 0 ? Result<>() : Result<>(sys_error(rc, std::move(what)));
+}
+
+// The text beside a number.
+template <class Number, size_t kRows>
+const char* hint_for(const std::pair<Number, const char*> (&rows)[kRows],
+                     Number number,
+                     const char* otherwise = "") {
+    const auto* row = std::ranges::find(rows, number, &std::pair<Number, const char*>::first);
+    return row == std::end(rows) ? otherwise : row->second;
 }
 
 // Gives an object back to the calls that made it: Verbs or Cm. A failure to do so is a bug or a

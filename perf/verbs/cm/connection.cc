@@ -14,7 +14,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include "perf/verbs/queue_pair.h"
@@ -37,37 +36,30 @@ std::string reject_text(int status, bool iwarp) {
     if (iwarp)
         return status == -ECONNRESET ? "by the program there, or it has gone"
                                      : "by the program there";
-    const auto* reason =
-        std::ranges::find(kRejections, status, &std::pair<int, const char*>::first);
-    return reason != std::end(kRejections) ? reason->second : "unknown reason";
+    return hint_for(kRejections, status, "unknown reason");
 }
 
-// Returns how to repair a failure that an errno names; empty if nothing is known to.
-std::string advice_for(int number) {
-    switch (number) {
-        case ENETUNREACH:
-        case EHOSTUNREACH:
-            return "see `ip route get ADDRESS`: no route leads there from this network namespace";
-        case ETIMEDOUT:
-            return "check network, VLAN, firewall and interface: no ARP or neighbour answer, or no "
-                   "answer from the peer's rdma_cm";
-        case ENODEV:
-            return "see `rdma link` and `ls /dev/infiniband`: no RDMA device that this process may "
-                   "use belongs to the interface of that address";
-        case EADDRNOTAVAIL:
-            return "see `ip address`: the address is not one of this network namespace";
-        case EADDRINUSE:
-            return "try again: another program has the port that rdma_cm chose";
-        case ECONNREFUSED:
-        case ECONNRESET:
-            return kOtherSide;
-        case EINVAL:
-            return "connect without --cm: the device may not be able to do rdma_cm here, as "
-                   "Soft-RoCE after a move between network namespaces in exclusive mode";
-        default:
-            return "";
-    }
-}
+constexpr char kNoRouteHere[] =
+    "see `ip route get ADDRESS`: no route leads there from this network namespace";
+
+// How to repair a failure that an errno names.
+constexpr std::pair<int, const char*> kAdvice[] = {
+    {ENETUNREACH, kNoRouteHere},
+    {EHOSTUNREACH, kNoRouteHere},
+    {ETIMEDOUT,
+     "check network, VLAN, firewall and interface: no ARP or neighbour answer, or no answer from "
+     "the peer's rdma_cm"},
+    {ENODEV,
+     "see `rdma link` and `ls /dev/infiniband`: no RDMA device that this process may use belongs "
+     "to "
+     "the interface of that address"},
+    {EADDRNOTAVAIL, "see `ip address`: the address is not one of this network namespace"},
+    {EADDRINUSE, "try again: another program has the port that rdma_cm chose"},
+    {ECONNREFUSED, kOtherSide},
+    {ECONNRESET, kOtherSide},
+    {EINVAL,
+     "connect without --cm: the device may not be able to do rdma_cm here, as Soft-RoCE after a "
+     "move between network namespaces in exclusive mode"}};
 
 bool is_peers_fault(int number) {
     return number == ENETUNREACH || number == EHOSTUNREACH || number == ETIMEDOUT ||
@@ -82,7 +74,7 @@ Error event_failure(const std::string& text, int status) {
     Error error = sys_error(-status, text);
     if (is_peers_fault(-status))
         error.code = Code::Unavailable;
-    return std::move(error).advise(advice_for(-status));
+    return std::move(error).advise(hint_for(kAdvice, -status));
 }
 
 // The Error of an event that is not the one waited for. Code::Unavailable where the peer or the way
@@ -129,7 +121,7 @@ Error call_error(const std::string& what) {
         error.code = Code::Unavailable;
     else if (number == ENODEV)
         error.code = Code::Unsupported;
-    return std::move(error).advise(advice_for(number));
+    return std::move(error).advise(hint_for(kAdvice, number));
 }
 
 // ---- the steps of an id --------------------------------------------------------------------------
@@ -420,9 +412,8 @@ Result<CmListener> CmListener::open(Cm& cm, const CmPlace& place) {
         return call_error(fmt::format("listen by rdma_cm on {}", place.address.text()));
     CmTicket ticket;
     ticket.port = cm.port_of(bound.id.get());
+    ticket.nonce = random_seed();
     ticket.confirm = bound.device.iwarp;
-    if (::getrandom(&ticket.nonce, sizeof ticket.nonce, 0) != sizeof ticket.nonce)
-        return sys_error("getrandom");
     return CmListener(std::move(bound), ticket);
 }
 

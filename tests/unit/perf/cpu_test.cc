@@ -79,9 +79,9 @@ TEST(CpuUse, IdleLoadIsTakenOff) {
     const auto idle =
         idle_load(sample(0, {}), sample(0.5, {.user = 8, .system = 8, .softirq = 4}, 0.08, 0.02));
     ASSERT_TRUE(idle);
-    EXPECT_DOUBLE_EQ(idle->busy, 0.2);
-    EXPECT_DOUBLE_EQ(idle->kernel, 0.2);
-    EXPECT_DOUBLE_EQ(idle->softirq, 0.08);
+    EXPECT_DOUBLE_EQ(idle->machine_busy_s, 0.2);
+    EXPECT_DOUBLE_EQ(idle->kernel_work_elsewhere_s, 0.1);
+    EXPECT_DOUBLE_EQ(idle->softirq_s, 0.04);
     const CpuUse use = cpu_use(sample(1, {}), sample(2, {.user = 50, .system = 30}, 0.4, 0), idle);
     EXPECT_DOUBLE_EQ(use.machine_busy_s, 0.6);
     EXPECT_DOUBLE_EQ(use.idle_busy_s, 0.2);
@@ -90,7 +90,8 @@ TEST(CpuUse, IdleLoadIsTakenOff) {
 }
 
 TEST(CpuUse, NothingIsNegative) {
-    const IdleLoad idle{.busy = 100, .kernel = 100, .softirq = 100};
+    const CpuUse idle{
+        .window_s = 1, .machine_busy_s = 100, .softirq_s = 100, .kernel_work_elsewhere_s = 100};
     const CpuUse use = cpu_use(sample(5, {.user = 9, .system = 9, .softirq = 9, .steal = 9}, 1, 1),
                                sample(4, {.user = 1}),
                                idle);
