@@ -81,15 +81,16 @@ Error ending_error(const Ending& ending, const Waiting& waiting) {
     return wake_error(ending.wake, waiting);
 }
 
-Wake Lookout::look(int channel_fd, uint64_t until_ns) noexcept {
+Wake Lookout::look_around(int channel_fd, uint64_t until_ns) noexcept {
     const uint64_t now = now_ns();
     if (idle_since_ == 0)
         idle_since_ = now;
     if (now - idle_since_ >= patience_ns_)
         return Wake::TimedOut;
     const auto watched = static_cast<short>(has_word_ ? POLLIN : POLLRDHUP);
+    // Each descriptor costs a sleep some hundred instructions. Of a stop a worker has word.
     pollfd fds[4] = {{watched_fd_, watched, 0},
-                     {stop_->fd(), POLLIN, 0},
+                     {has_word_ ? -1 : stop_->fd(), POLLIN, 0},
                      {channel_fd, POLLIN, 0},
                      {device_ == nullptr ? -1 : device_->context->async_fd, POLLIN, 0}};
     if (!poll_until(fds, channel_fd < 0 ? 0 : std::min(idle_since_ + patience_ns_, until_ns)))

@@ -10,7 +10,8 @@
 //           machine.
 //   Yield   polls, and gives the core away after an empty poll (sched_yield).
 //   Event   polls, arms the queue, polls again (a completion may come in between), then sleeps in
-//           ppoll(2) on the channel, the word and the stop.
+//           ppoll(2) on the channel, the word and the stop. Where a software device needs the
+//           processor it gives that away once before.
 //   Hybrid  spins for some microseconds after the last completion, then does as Event.
 #pragma once
 
@@ -91,25 +92,18 @@ class Lookout {
         : device_(waiting.device),
           watched_fd_(waiting.word >= 0 ? waiting.word : waiting.control->fd()),
           stop_(&waiting.control->stop()),
-          patience_ns_(nanoseconds(waiting.patience)),
-          has_word_(waiting.word >= 0) {}
-
-    [[nodiscard]] bool stopped() const noexcept { return stop_->requested(); }
-
-    void idle_begins() noexcept { idle_since_ = 0; }
+          has_word_(waiting.word >= 0) {
+        be_patient_for(waiting.patience);
+    }
 
     void be_patient_for(std::chrono::milliseconds time) noexcept {
-        patience_ns_ = nanoseconds(time);
+        patience_ns_ = static_cast<uint64_t>(std::chrono::nanoseconds(time).count());
     }
 
+  protected:
     // Completions: nothing to report. Sleeps until something happens if `channel_fd` is given, but
     // not beyond `until_ns` (of now_ns()).
-    Wake look(int channel_fd = -1, uint64_t until_ns = UINT64_MAX) noexcept;
-
-  private:
-    static constexpr uint64_t nanoseconds(std::chrono::milliseconds time) noexcept {
-        return static_cast<uint64_t>(time.count()) * 1'000'000;
-    }
+    Wake look_around(int channel_fd, uint64_t until_ns) noexcept;
 
     const Device* device_;
     int watched_fd_;
@@ -151,21 +145,17 @@ class Pace {
 // Q, where completions come from (CompletionQueue and LazyQueue of verbs.h, or TCP's), needs poll(),
 // arm(), fd() and take_events().
 template <PollMode kMode, class Q>
-class Completer {
+class Completer : public Lookout {
   public:
     Completer(Q& queue, const Waiting& waiting)
-        : queue_(&queue), lookout_(waiting), spin_ns_(uint64_t{waiting.poll.spin_us} * 1000) {}
+        : Lookout(waiting), queue_(&queue), spin_ns_(uint64_t{waiting.poll.spin_us} * 1000) {}
 
-    // At least one completion in `out` and their number in `count`, or another reason.
-    Wake wait(std::span<ibv_wc> out, int& count) noexcept {
-        return wait_until(UINT64_MAX, out, count);
-    }
-
-    // The same, and Wake::Due once it is `until_ns` (of now_ns(); UINT64_MAX: never).
-    Wake wait_until(uint64_t until_ns, std::span<ibv_wc> out, int& count) noexcept {
-        if (lookout_.stopped()) [[unlikely]]
+    // At least one completion in `out` and their number in `count`, or another reason: Wake::Due
+    // once it is `until_ns` (of now_ns()).
+    Wake wait(std::span<ibv_wc> out, int& count, uint64_t until_ns = UINT64_MAX) noexcept {
+        if (stop_->requested()) [[unlikely]]
             return Wake::Stopped;
-        lookout_.idle_begins();
+        idle_since_ = 0;
         uint64_t spin_end = 0;
         Pace pace(kMostPolls);
         for (;;) {
@@ -191,8 +181,6 @@ class Completer {
         }
     }
 
-    void be_patient_for(std::chrono::milliseconds time) noexcept { lookout_.be_patient_for(time); }
-
   private:
     // Between two looks at the clock.
     static constexpr uint64_t kMostPolls = kMode == PollMode::Spin ? 512 : 8;
@@ -211,6 +199,13 @@ class Completer {
     }
 
     Wake sleep(uint64_t until_ns, std::span<ibv_wc> out, int& count) noexcept {
+        // What a software device has to do on this processor is done first, and needs no event.
+        if (device_ != nullptr && device_->software) {
+            (void)::sched_yield();
+            count = queue_->poll(out);
+            if (count != 0)
+                return count > 0 ? Wake::Completions : Wake::Failed;
+        }
         if (const int rc = queue_->arm(); rc != 0) {
             errno = rc;
             return Wake::Failed;
@@ -228,7 +223,7 @@ class Completer {
               int& count,
               int channel_fd = -1,
               uint64_t until_ns = UINT64_MAX) noexcept {
-        const Wake wake = lookout_.look(channel_fd, until_ns);
+        const Wake wake = look_around(channel_fd, until_ns);
         if (wake != Wake::TimedOut)
             return wake;
         count = queue_->poll(out);
@@ -238,7 +233,6 @@ class Completer {
     }
 
     Q* queue_;
-    Lookout lookout_;
     uint64_t spin_ns_;
 };
 

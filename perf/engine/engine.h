@@ -167,8 +167,11 @@ class Stream {
         const uint32_t place = place_of(wc);
         Flow& flow = flows_[place];
         ++flow.owed;
-        if (by_credits_ && wc.byte_len == 0)
-            return repost(place) && take_credit(wc);
+        // A credit: no data message is empty.
+        if (by_credits_ && wc.byte_len == 0) {
+            flow.granted += group_.lanes[place].messages_per_credit();
+            return repost(place) && fill(place);
+        }
         ++received_;
         ++flow.taken;
         return flow.owed < reposts_ || repost(place);
@@ -188,12 +191,6 @@ class Stream {
                 return false;
         }
         return true;
-    }
-
-    // ---- credits: no data message is empty ------------------------------------------------------
-    bool take_credit(const ibv_wc& wc) noexcept {
-        flows_[place_of(wc)].granted += group_.lanes[place_of(wc)].messages_per_credit();
-        return fill(place_of(wc));
     }
 
     bool give_credits(uint32_t place) noexcept {
@@ -275,10 +272,14 @@ struct Limit {
 
 // One wait of a latency loop. False: end it, for the reason in `end`.
 template <class C>
-bool take_completions(
-    C& completer, Worker& worker, CompletionArray& wc, int& got, Ending& end) noexcept {
+bool take_completions(C& completer,
+                      Worker& worker,
+                      CompletionArray& wc,
+                      int& got,
+                      Ending& end,
+                      uint64_t until_ns = UINT64_MAX) noexcept {
     got = 0;
-    end.wake = completer.wait(wc, got);
+    end.wake = completer.wait(wc, got, until_ns);
     if (end.wake == Wake::Word) {
         worker.hear();
         end.wake = worker.phase() == Phase::Abort ? Wake::Stopped : Wake::Completions;
@@ -490,20 +491,9 @@ class OpenLoop {
 
     // While all that was sent is answered, no answer is owed: then patience ends nothing.
     bool wait(uint64_t until_ns, bool owed, int& got) noexcept {
-        end_.wake = completer_.wait_until(until_ns, wc_, got);
-        if (end_.wake == Wake::Due || (end_.wake == Wake::TimedOut && !owed))
-            end_.wake = Wake::Completions;
-        if (end_.wake == Wake::Word) {
-            worker_.hear();
-            end_.wake = Wake::Completions;
-        }
-        if (end_.wake == Wake::Completions && worker_.phase() == Phase::Abort)
-            end_.wake = Wake::Stopped;
-        got = end_.good() ? std::max(got, 0) : 0;
-        for (int i = 0; i < got; ++i) {
-            if (wc_[static_cast<size_t>(i)].status != IBV_WC_SUCCESS)
-                end_.bad = wc_[static_cast<size_t>(i)];
-        }
+        if (!take_completions(completer_, worker_, wc_, got, end_, until_ns) &&
+            (end_.wake == Wake::Due || (end_.wake == Wake::TimedOut && !owed)))
+            end_.wake = worker_.phase() == Phase::Abort ? Wake::Stopped : Wake::Completions;
         return end_.good();
     }
 

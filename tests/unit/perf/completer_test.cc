@@ -28,7 +28,12 @@ struct ScriptedQueue {
         return ++polls == at ? 1 : 0;
     }
 
-    static int arm() noexcept { return 0; }
+    unsigned arms = 0;
+
+    int arm() noexcept {
+        ++arms;
+        return 0;
+    }
 
     static int fd() noexcept { return -1; }
 
@@ -81,6 +86,19 @@ TEST_F(CompleterTest, HearsAWordHoweverLongAPollTakes) {
     ScriptedQueue spinning{.each = 2ms};
     EXPECT_EQ(wait_for<PollMode::Spin>(spinning), Wake::Word);
     EXPECT_EQ(spinning.polls, 2U);
+}
+
+// An event costs two system calls more than what a yield of the processor brings.
+TEST_F(CompleterTest, ArmsNothingForWhatASoftwareDeviceDoesMeanwhile) {
+    Device device;
+    waiting.device = &device;
+    for (const bool software : {false, true}) {
+        device.software = software;
+        ScriptedQueue queue{.at = 2};
+        EXPECT_EQ(wait_for<PollMode::Event>(queue), Wake::Completions);
+        EXPECT_EQ(queue.polls, 2U);
+        EXPECT_EQ(queue.arms, software ? 0U : 1U);
+    }
 }
 
 // Between two polls a busy machine may have no processor for as long as patience lasts.

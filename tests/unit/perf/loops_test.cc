@@ -67,11 +67,9 @@ class ScriptedCompleter {
   public:
     explicit ScriptedCompleter(std::vector<ScriptStep> steps) : steps_(std::move(steps)) {}
 
-    Wake wait(std::span<ibv_wc> out, int& count) {
+    Wake wait(std::span<ibv_wc> out, int& count, uint64_t = UINT64_MAX) {
         return next_ < steps_.size() ? steps_[next_++](out, count) : Wake::Failed;
     }
-
-    Wake wait_until(uint64_t, std::span<ibv_wc> out, int& count) { return wait(out, count); }
 
     void be_patient_for(std::chrono::milliseconds time) { patience_ = time; }
 
@@ -238,7 +236,8 @@ TEST(Loops, PingPostsAReceiveForEachThatCame) {
                                              one_completion(IBV_WC_RECV, 0),
                                              one_completion(IBV_WC_RECV, 1)})});
     Histogram histogram;
-    const Ending end = ping<true>(lane, completer, worker, Limit{.messages = 1}, histogram);
+    const Ending end =
+        ping<true>(lane, completer, worker, Limit{.messages = 1}, histogram);
     EXPECT_TRUE(end.good());
     EXPECT_EQ(lane.receives(), 2U);
     EXPECT_EQ(histogram.count(), 1U);
