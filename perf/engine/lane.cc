@@ -122,10 +122,10 @@ Result<Lane> Lane::create(const SideSetup& setup, const Group& group, LaneId id)
                                    lane.memory.all().size(),
                                    memory_access(device, point, side))
                        .context(device.info.device));
-    if (device.signals_all) {
+    if (device.signals_all)
         lane.hot.signal = 1;
+    if (device.signals_pings)
         lane.signal_every = 1;
-    }
     if (needs_credits(device, point)) {
         lane.messages_per_credit_ = std::max(point.depth / 2, 1U);
         lane.hot.room = 2UL * point.depth;

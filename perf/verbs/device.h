@@ -81,6 +81,7 @@ struct Device {
     DeviceInfo info;
     bool software = false;               // rxe or siw: our own CPU does the device's work
     bool signals_all = false;            // EFA: refuses a work request that asks for no completion
+    bool signals_pings = false;          // a ping or pong without a completion is slow, or refused
     std::optional<cpu_set_t> near = {};  // near_processors()
     std::string explanation;             // the table of candidates, for --explain-gid
     std::string note;                    // for the user, in any case: the GID is a guess
@@ -92,7 +93,9 @@ void place_buffers(Device& device, const Buffers& memory);
 // Where loops of this process wait for the device's completions.
 PollPlace poll_place(const Device& device);
 
-// Software devices report these vendor ids: rxe 0xffffff, siw 0x626d74.
+// Software devices report these vendor ids.
+inline constexpr uint32_t kRxeVendor = 0xffffff;
+inline constexpr uint32_t kSiwVendor = 0x626d74;
 bool is_software(const ibv_device_attr& attr);
 
 // The processors of the adapter's NUMA node that the calling thread may run on. Nothing where these

@@ -18,7 +18,6 @@ namespace test {
 
 namespace {
 using Guard = std::lock_guard<std::mutex>;
-constexpr uint32_t kRxe = 0xffffff;
 
 // Whether the kernel could pin it.
 bool is_there(const std::byte* memory) {
@@ -113,6 +112,11 @@ uint64_t FakeVerbs::polled_lazily() {
 uint64_t FakeVerbs::posted_by_lists() {
     const Guard guard(lock_);
     return posted_by_lists_;
+}
+
+uint64_t FakeVerbs::unsignaled() {
+    const Guard guard(lock_);
+    return unsignaled_;
 }
 
 std::vector<int> FakeVerbs::reads() {
@@ -429,7 +433,7 @@ ibv_cq_ex* FakeVerbs::create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* at
         errno = EOPNOTSUPP;
         return nullptr;
     }
-    if (device.vendor_id == kRxe)
+    if (device.vendor_id == kRxeVendor)
         complain("librxe before rdma-core 59 skips completions in ibv_next_poll");
     Queue* queue = queue_of(create_cq(context, static_cast<int>(attr->cqe), attr->channel));
     queue->start_poll = [](ibv_cq_ex* cq, ibv_poll_cq_attr* none) {

@@ -127,6 +127,7 @@ class FakeVerbs : public perf::Verbs {
     [[nodiscard]] std::vector<ibv_ah_attr> paths();
     [[nodiscard]] uint64_t posted_by_calls();   // requests, by ibv_wr_*(3)
     [[nodiscard]] uint64_t posted_by_lists();   // by ibv_post_send(3)
+    [[nodiscard]] uint64_t unsignaled();        // requests that ask for no completion
     [[nodiscard]] uint64_t polled_lazily();     // completions, by ibv_start_poll(3)
     [[nodiscard]] std::vector<int> reads();     // in flight, of all that got to RTS as RC
     [[nodiscard]] std::vector<int> accesses();  // of all memory that was ever registered
@@ -226,6 +227,7 @@ class FakeVerbs : public perf::Verbs {
     uint64_t messages_ = 0;
     uint64_t posted_by_calls_ = 0;
     uint64_t posted_by_lists_ = 0;
+    uint64_t unsignaled_ = 0;
     uint64_t polled_lazily_ = 0;
     Fault fault_ = Fault::None;
     uint64_t fault_at_ = UINT64_MAX;

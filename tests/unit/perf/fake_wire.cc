@@ -126,6 +126,7 @@ int FakeVerbs::accept(Pair& pair, Request request) {
         complain("the send queue overflows");
         return ENOMEM;
     }
+    unsignaled_ += (request.wr.send_flags & IBV_SEND_SIGNALED) == 0 ? 1 : 0;
     request.index = pair.posted++;
     pair.sends.push_back(std::move(request));
     return 0;

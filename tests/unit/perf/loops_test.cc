@@ -236,8 +236,7 @@ TEST(Loops, PingPostsAReceiveForEachThatCame) {
                                              one_completion(IBV_WC_RECV, 0),
                                              one_completion(IBV_WC_RECV, 1)})});
     Histogram histogram;
-    const Ending end =
-        ping<true>(lane, completer, worker, Limit{.messages = 1}, histogram);
+    const Ending end = ping<true>(lane, completer, worker, Limit{.messages = 1}, histogram);
     EXPECT_TRUE(end.good());
     EXPECT_EQ(lane.receives(), 2U);
     EXPECT_EQ(histogram.count(), 1U);
