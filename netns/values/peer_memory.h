@@ -1,16 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a kernel says that RDMA reaches a GPU's memory.
+// How RDMA reaches a GPU's memory without the host's, by what a kernel and its files say.
 #pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "netns/base/findings.h"
 
 namespace netns {
 
-// Peer memory of ib_core, which MLNX_OFED and DOCA add: one of these is there.
-inline constexpr const char* kNvidiaPeerMemory[] = {
-    "/sys/module/nvidia_peermem", "/sys/module/nv_peer_mem", "/sys/kernel/mm/memory_peers/nv_mem"};
-inline constexpr const char* kAmdPeerMemory = "/sys/kernel/mm/memory_peers/amdkfd";
+using Version = std::pair<unsigned, unsigned>;
 
-// NVIDIA's open kernel modules, which say so in this file, export dma-bufs; the others do not.
+// Returns {7, 3} for "7.3.4+deb13-amd64", and zeros for any other text.
+Version version_of(std::string_view release);
+
+// NVIDIA's kernel modules say in this file whether they are the open ones.
 inline constexpr const char* kNvidiaVersion = "/proc/driver/nvidia/version";
-inline constexpr const char* kNvidiaDmaBuf = "Open Kernel Module";
+
+struct GpuHost {
+    Version kernel;
+    std::string nvidia_version;  // the file's text; empty: there is no such file
+    std::function<bool(const char* path)> exists;
+};
+
+// Looks at the GPUs of a driver, such as "nvidia" and "amdgpu". Warning: there is no way.
+base::Finding look_at_gpu(const GpuHost& host, const std::string& driver);
 
 }  // namespace netns

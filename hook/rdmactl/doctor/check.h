@@ -12,6 +12,7 @@
 
 #include "hook/rdmactl/command.h"
 #include "netns/base/findings.h"
+#include "netns/values/peer_memory.h"
 
 namespace hook::ctl {
 
@@ -66,9 +67,9 @@ bool is_leased(const Look& look, const std::string& function);
 // Returns the text of a small file of the host; empty if there is no such file.
 Result<std::string> text_of(Look& look, const std::string& path);
 
-using Version = std::pair<unsigned, unsigned>;
+using netns::Version;
 
-// Returns the kernel's version: {7, 3} for "7.3.4+deb13-amd64". Zeros for any other text.
+// Returns the kernel's version.
 Result<Version> kernel_version(Look& look);
 
 // Reports on GPUs and their adapters; the whole answer of rdmactl doctor gpu (gpu.cc).

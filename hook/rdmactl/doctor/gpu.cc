@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmactl doctor gpu: which adapter is near which GPU, and whether the two reach each other's
 // memory without the host's. Sources: NVIDIA, "GPUDirect RDMA" (nvidia_peermem, ACS, IOMMU); NCCL,
-// "Environment Variables" (NCCL_DMABUF_ENABLE: kernel 5.12, open kernel modules); Linux 5.12,
-// drivers/infiniband/core/umem_dmabuf.c.
+// "Environment Variables" (NCCL_DMABUF_ENABLE: kernel 5.12, open kernel modules).
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -13,7 +12,6 @@
 #include "hook/modes/near.h"
 #include "hook/rdmactl/doctor/check.h"
 #include "hook/rdmactl/text.h"
-#include "netns/values/peer_memory.h"
 
 namespace hook::ctl {
 
@@ -22,7 +20,6 @@ using netns::PciCard;
 
 namespace {
 constexpr size_t kColumns = 8;  // adapters in one table: its lines have less than 100 characters
-constexpr Version kDmaBuf{5, 12};
 
 struct Chosen {
     size_t adapter = 0;
@@ -85,46 +82,20 @@ Findings look_at_gpus(const Topology& all) {
     return found;
 }
 
-// Returns how RDMA reaches the memory of NVIDIA's GPUs: by the peer memory that MLNX_OFED and DOCA
-// add to ib_core, or by dma-buf.
-Result<Finding> look_at_nvidia(Look& look, bool has_dma_buf) {
-    netns::Processes& processes = look.site.host.processes;
-    for (const char* path : netns::kNvidiaPeerMemory) {
-        if (processes.exists(look.at(path)))
-            return Finding{.status = Status::Ok, .why = fmt::format("nvidia: {} is there", path)};
-    }
-    const std::string version = TRY(text_of(look, netns::kNvidiaVersion));
-    if (has_dma_buf && version.find(netns::kNvidiaDmaBuf) != std::string::npos)
-        return Finding{.status = Status::Ok, .why = "nvidia: dma-buf, by the open kernel modules"};
-    return Finding{
-        .status = Status::Warning,
-        .why =
-            "nvidia: neither nvidia_peermem, nor dma-buf (Linux 5.12 and NVIDIA's open kernel "
-            "modules): RDMA of GPU memory goes through the host's",
-        .fix =
-            "modprobe nvidia_peermem (with MLNX_OFED or DOCA), or install the open kernel modules"};
-}
-
 Result<Findings> look_at_peers(Look& look, const Topology& all) {
-    const bool has_dma_buf = TRY(kernel_version(look)) >= kDmaBuf;
+    const netns::GpuHost host{
+        .kernel = TRY(kernel_version(look)),
+        .nvidia_version = TRY(text_of(look, netns::kNvidiaVersion)),
+        .exists = [&](const char* path) { return look.site.host.processes.exists(look.at(path)); }};
     std::set<std::string> drivers;
     for (const PciCard& gpu : all.gpus)
         drivers.insert(gpu.driver);
     drivers.erase("");
     Findings found;
     for (const std::string& driver : drivers) {
-        if (driver == "nvidia")
-            found.push_back(TRY(look_at_nvidia(look, has_dma_buf)));
-        else if (driver == "amdgpu" &&
-                 look.site.host.processes.exists(look.at(netns::kAmdPeerMemory)))
-            found.push_back(
-                {.status = Status::Ok, .why = "amdgpu: peer memory of amdkfd is there"});
-        else if (has_dma_buf)
-            found.push_back({.status = Status::Ok, .why = driver + ": dma-buf"});
-        else
-            found.push_back({.status = Status::Warning,
-                             .why = driver + ": dma-buf needs Linux 5.12",
-                             .fix = "install a newer kernel"});
+        Finding& way = found.emplace_back(netns::look_at_gpu(host, driver));
+        if (way.status == Status::Warning)
+            way.why += ": RDMA of GPU memory goes through the host's";
     }
     return found;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -168,16 +167,6 @@ Result<Findings> check_software(Look& look, const std::string& name, const std::
 constexpr Version kRxeServesNetns{7, 1};
 constexpr Version kRxeMoves{7, 3};
 
-Version version_of(const std::string& release) {
-    unsigned major = 0;
-    unsigned minor = 0;
-    const char* end = release.data() + release.size();
-    const auto first = std::from_chars(release.data(), end, major);
-    if (first.ec == std::errc{} && first.ptr != end && *first.ptr == '.')
-        std::from_chars(first.ptr + 1, end, minor);
-    return {major, minor};
-}
-
 // Returns the names of the pools of a mode, for people.
 std::string pools_of(const Config& config, std::string_view mode) {
     std::vector<std::string> names;
@@ -332,7 +321,7 @@ Result<Findings> check_config_file(Look& look) {
 }
 
 Result<Version> kernel_version(Look& look) {
-    return version_of(TRY(release(look)));
+    return netns::version_of(TRY(release(look)));
 }
 
 Result<Findings> check_uverbs(Look& look) {
@@ -356,7 +345,7 @@ Result<Findings> check_rxe(Look& look) {
 // An rxe that is not there is the next check's to report, whatever the kernel's version is.
 Result<Findings> check_release(Look& look) {
     const std::string kernel = TRY(release(look));
-    if (version_of(kernel) >= kRxeServesNetns || !TRY(is_at_hand(look, "rdma_rxe")))
+    if (netns::version_of(kernel) >= kRxeServesNetns || !TRY(is_at_hand(look, "rdma_rxe")))
         return one(Status::Ok, "Linux " + kernel);
     const bool has_siw = TRY(is_at_hand(look, "siw"));
     return one(wants_own_rxe(look) ? Status::Fail : Status::Warning,

@@ -102,28 +102,25 @@ Finding look_at_marks(const Adapter& adapter) {
 }
 
 Findings check_peer_memory(const Scene& scene) {
-    const auto has = [&](std::string_view path) {
-        return ::access((scene.root + std::string(path)).c_str(), F_OK) == 0;
-    };
+    const netns::GpuHost host{
+        .kernel =
+            netns::version_of(read_line(scene.root + "/proc/sys/kernel/osrelease").value_or("")),
+        .nvidia_version = read_small(scene.root + netns::kNvidiaVersion).value_or(""),
+        .exists = [&](const char* path) {
+            return ::access((scene.root + path).c_str(), F_OK) == 0;
+        }};
+    constexpr std::pair<const char*, const char*> kNodes[] = {{"/dev/nvidiactl", "nvidia"},
+                                                              {"/dev/kfd", "amdgpu"}};
     Findings out;
-    if (has("/dev/nvidiactl")) {
-        const auto version = read_small(scene.root + netns::kNvidiaVersion);
-        const auto way = std::ranges::find_if(netns::kNvidiaPeerMemory, has);
-        if (way != std::end(netns::kNvidiaPeerMemory))
-            out = ok(fmt::format("nvidia: {} is there", *way));
-        else if (version && version->find(netns::kNvidiaDmaBuf) != std::string::npos)
-            out = ok("nvidia: dma-buf, by the open kernel modules");
-        else
-            out = warning(
-                "nvidia: neither nvidia_peermem nor the open kernel modules: --memory "
-                "cuda cannot work",
-                "on the host: modprobe nvidia_peermem");
+    for (const auto& [node, driver] : kNodes) {
+        if (!host.exists(node))
+            continue;
+        Finding& way = out.emplace_back(netns::look_at_gpu(host, driver));
+        if (way.status == Status::Warning) {
+            way.why += ": --memory cannot reach its GPUs";
+            way.fix = "on the host: " + way.fix;
+        }
     }
-    if (has("/dev/kfd"))
-        out.push_back({Status::Ok,
-                       has(netns::kAmdPeerMemory) ? "amdgpu: peer memory of amdkfd is there"
-                                                  : "amdgpu: dma-buf",
-                       ""});
     return out.empty() ? skipped("no GPU is in this container") : out;
 }
 

@@ -377,7 +377,8 @@ TEST_F(AdapterChecks, AnInfiniBandPortThatDemandsAGrh) {
 TEST_F(AdapterChecks, TheWayToAGpusMemory) {
     expect("peer_memory", Status::Skipped, "no GPU");
     root_.put("dev/nvidiactl", "");
-    expect("peer_memory", Status::Warning, "neither nvidia_peermem nor the open kernel modules");
+    expect("peer_memory", Status::Warning, "neither nvidia_peermem, nor dma-buf");
+    EXPECT_THAT(last("peer_memory").fix, HasSubstr("on the host: modprobe nvidia_peermem"));
     root_.put("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module 575\n");
     expect("peer_memory", Status::Ok, "nvidia: dma-buf");
     root_.put("sys/module/nvidia_peermem/version", "575\n");
@@ -395,6 +396,12 @@ TEST_F(Checks, HostileFilesAreHarmless) {
                                             "proc/self/status",
                                             "proc/self/uid_map",
                                             "proc/self/cgroup",
+    root_.put("proc/sys/kernel/osrelease", "5.11.22-generic\n");
+    expect("peer_memory", Status::Warning, "dma-buf (Linux 5.12");
+    root_.put("dev/kfd", "");
+    expect("peer_memory", Status::Warning, "amdgpu: dma-buf needs Linux 5.12");
+    root_.remove("dev/kfd");
+    root_.put("proc/sys/kernel/osrelease", "5.12.0\n");
                                             "sys/fs/cgroup/cpu.max",
                                             "sys/fs/cgroup/cpu.stat",
                                             "sys/fs/cgroup/rdma.max",

@@ -26,6 +26,7 @@ class Root {
         put("proc/self/uid_map", "         0          0 4294967295\n");
         put("proc/self/cgroup", "0::/\n");
         put("sys/fs/cgroup/cpu.max", "max 100000\n");
+        put("proc/sys/kernel/osrelease", "6.12.48+deb13-amd64\n");
         put("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
     }
 
