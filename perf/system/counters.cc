@@ -3,13 +3,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
-#include <linux/netlink.h>
+#include <linux/dcbnl.h>
+#include <linux/ethtool.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <rdma/rdma_netlink.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "netns/base/files.h"
@@ -39,7 +44,7 @@ constexpr std::pair<Trouble, std::string_view> kTroubles[] = {
      "port_xmit_discards symbol_error VL15_dropped rx_crc_errors rx_errors rx_fifo_errors "
      "rx_missed_errors rx_over_errors tx_dropped tx_errors tx_fifo_errors"},
     // port_xmit_wait: PortCounters, ticks in which an InfiniBand port had data and no credits.
-    // Pause frames of Ethernet are ethtool's, and not seen here.
+    // Ethernet's pause frames: is_pause().
     {Trouble::Congestion,
      "np_cnp_sent np_ecn_marked_roce_packets rp_cnp_handled rp_cnp_ignored cnpHandled "
      "cnpIgnored cnpSent RxECNMrkd rx_cnp_pkts rx_ecn_marked_pkts tx_cnp_pkts port_xmit_wait"}};
@@ -57,6 +62,42 @@ std::optional<uint64_t> number_in(const std::string& path) {
     return text ? number_of(std::string_view(*text).substr(0, text->find('\n'))) : std::nullopt;
 }
 
+// Pause frames, by the names that drivers give them: rx_prio3_pause, rx_global_pause (mlx5),
+// rx_pause_frames, rx_pfc_ena_frames_pri3 (bnxt), rx_priority_3_xoff.nic (ice).
+bool is_pause(std::string_view name) {
+    constexpr std::string_view kParts[] = {"pause", "pfc_ena", "xoff"};
+    return std::ranges::any_of(
+        kParts, [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
+}
+
+// The driver's own statistics have them, among hundreds of others.
+void read_pauses(const std::string& netdev, Ethtool ethtool, Counters& out) {
+    constexpr uint32_t kMost = 16384;
+    ethtool_drvinfo driver{};
+    driver.cmd = ETHTOOL_GDRVINFO;
+    if (ethtool(netdev, &driver) != 0 || driver.n_stats > kMost)
+        return;
+    // Room for as many again: the kernel writes all that there are by then.
+    const size_t room = 2 * size_t{driver.n_stats};
+    std::vector<uint64_t> name_room(2 + room * ETH_GSTRING_LEN / sizeof(uint64_t));
+    std::vector<uint64_t> value_room(1 + room);
+    auto* names = reinterpret_cast<ethtool_gstrings*>(name_room.data());
+    auto* values = reinterpret_cast<ethtool_stats*>(value_room.data());
+    names->cmd = ETHTOOL_GSTRINGS;
+    names->string_set = ETH_SS_STATS;
+    values->cmd = ETHTOOL_GSTATS;
+    names->len = values->n_stats = driver.n_stats;
+    if (ethtool(netdev, names) != 0 || ethtool(netdev, values) != 0 ||
+        names->len != values->n_stats)
+        return;
+    for (size_t i = 0; i < std::min<size_t>(names->len, room); ++i) {
+        const auto* name = reinterpret_cast<const char*>(&names->data[i * ETH_GSTRING_LEN]);
+        const std::string text = printable({name, ::strnlen(name, ETH_GSTRING_LEN)});
+        if (is_pause(text) && out.size() < kMostCounters)
+            out["ethtool/" + text] = values->data[i];
+    }
+}
+
 void read_folder(const std::string& folder, std::string_view kind, Counters& out) {
     const auto names = base::RealFiles().list(folder);
     if (!names)
@@ -70,7 +111,17 @@ void read_folder(const std::string& folder, std::string_view kind, Counters& out
 }
 }  // namespace
 
-Result<Counters> read_counters(const CounterSource& source, const std::string& sysfs) {
+int ask_ethtool(const std::string& netdev, void* command) {
+    const UniqueFd fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ifreq request{};
+    netdev.copy(request.ifr_name, sizeof request.ifr_name - 1);
+    request.ifr_data = static_cast<char*>(command);
+    return fd && ::ioctl(fd.get(), SIOCETHTOOL, &request) == 0 ? 0 : errno;
+}
+
+Result<Counters> read_counters(const CounterSource& source,
+                               const std::string& sysfs,
+                               Ethtool ethtool) {
     TRY(check_name("device", source.device));
     const std::string port =
         fmt::format("{}/class/infiniband/{}/ports/{}", sysfs, source.device, source.port);
@@ -88,8 +139,10 @@ Result<Counters> read_counters(const CounterSource& source, const std::string& s
     // The name is the one in the netdev's own namespace: here another interface may have it, or this
     // /sys may show another namespace. It is ours if both agree on the index.
     const unsigned index = ::if_nametoindex(source.netdev.c_str());
-    if (index != 0 && number_in(netdev + "/ifindex") == index)
+    if (index != 0 && number_in(netdev + "/ifindex") == index) {
         read_folder(netdev + "/statistics", "netdev", out);
+        read_pauses(source.netdev, ethtool, out);
+    }
     return out;
 }
 
@@ -109,7 +162,7 @@ std::optional<Trouble> trouble_of(std::string_view counter) {
         if (std::ranges::count(words_of(names), name) != 0)
             return trouble;
     }
-    return std::nullopt;
+    return is_pause(name) ? std::optional(Trouble::Congestion) : std::nullopt;
 }
 
 std::vector<std::string> flags_of(const Counters& grown) {
@@ -169,6 +222,16 @@ void each(NetlinkBytes bytes, Take&& take) {
     }
 }
 
+// Empty if it is not there.
+NetlinkBytes find(NetlinkBytes attributes, int wanted) {
+    NetlinkBytes found;
+    each<nlattr>(attributes, [&](int type, NetlinkBytes value) {
+        if (type == wanted)
+            found = value;
+    });
+    return found;
+}
+
 template <class Number>
 std::optional<Number> number_in(NetlinkBytes bytes) {
     Number number = 0;
@@ -183,80 +246,75 @@ std::string text_of(NetlinkBytes bytes) {
     return std::string(all.substr(0, all.find('\0')));
 }
 
-nlmsghdr request_head(int command, size_t length, int flags) {
+struct DcbRequest {
+    nlmsghdr head;
+    dcbmsg dcb;
+    nlattr name_head;
+    std::array<char, IFNAMSIZ> name;
+};
+
+nlmsghdr request_head(int type, size_t length, int flags = 0) {
     return {.nlmsg_len = static_cast<uint32_t>(length),
-            .nlmsg_type = static_cast<uint16_t>(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command)),
+            .nlmsg_type = static_cast<uint16_t>(type),
             .nlmsg_flags = static_cast<uint16_t>(NLM_F_REQUEST | flags),
             .nlmsg_seq = 0,
             .nlmsg_pid = 0};
 }
 
+constexpr int nldev(int command) {
+    return RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command);
+}
+
 // Gives the payload of each message of the answer to take(). The kernel answers while it takes the
-// request, or the part before: there is nothing to wait for.
+// request, or the part before: there is nothing to wait for. Returns 0, or the kernel's errno.
 template <class Request, class Take>
-void ask_nldev(const Request& request, Take&& take) {
-    const UniqueFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA));
+int ask(int protocol, const Request& request, Take&& take) {
+    const UniqueFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol));
     // Connected to the kernel, which then refuses what other processes send to it.
     sockaddr_nl kernel{};
     kernel.nl_family = AF_NETLINK;
     if (!fd || ::connect(fd.get(), reinterpret_cast<sockaddr*>(&kernel), sizeof kernel) != 0 ||
         ::send(fd.get(), &request, sizeof request, 0) < 0)
-        return;
+        return errno;
+    int refusal = 0;
     std::array<std::byte, 32768> buffer;  // the kernel's own limit for a part of a list
     for (;;) {
         const ssize_t n = ::recv(fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
         if (n <= 0)
-            return;
+            return refusal;
         each<nlmsghdr>({buffer.data(), static_cast<size_t>(n)},
                        [&](int type, NetlinkBytes payload) {
                            if (type >= NLMSG_MIN_TYPE)  // no error, and not the end of a list
                                take(payload);
+                           else if (type == NLMSG_ERROR && payload.size() >= sizeof(int))
+                               refusal = -number_in<int>(payload.first(sizeof(int))).value_or(0);
                        });
     }
 }
 }  // namespace
 
 std::optional<uint32_t> parse_index(NetlinkBytes payload, const std::string& device) {
-    std::optional<uint32_t> index;
-    bool named = false;
-    each<nlattr>(payload, [&](int type, NetlinkBytes value) {
-        if (type == RDMA_NLDEV_ATTR_DEV_INDEX)
-            index = number_in<uint32_t>(value);
-        if (type == RDMA_NLDEV_ATTR_DEV_NAME)
-            named = text_of(value) == device;
-    });
-    return named ? index : std::nullopt;
+    return text_of(find(payload, RDMA_NLDEV_ATTR_DEV_NAME)) == device
+               ? number_in<uint32_t>(find(payload, RDMA_NLDEV_ATTR_DEV_INDEX))
+               : std::nullopt;
 }
 
 Counters parse_statistics(NetlinkBytes payload) {
     Counters out;
-    const auto take_entry = [&](NetlinkBytes entry) {
-        std::string name;
-        std::optional<uint64_t> value;
-        each<nlattr>(entry, [&](int type, NetlinkBytes bytes) {
-            if (type == RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME)
-                name = text_of(bytes);
-            if (type == RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE)
-                value = number_in<uint64_t>(bytes);
-        });
-        if (!name.empty() && value)
+    each<nlattr>(find(payload, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS), [&](int type, NetlinkBytes entry) {
+        const std::string name = text_of(find(entry, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME));
+        const auto value =
+            number_in<uint64_t>(find(entry, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE));
+        if (type == RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY && !name.empty() && value)
             out[name] = *value;
-    };
-    each<nlattr>(payload, [&](int table, NetlinkBytes entries) {
-        if (table != RDMA_NLDEV_ATTR_STAT_HWCOUNTERS)
-            return;
-        each<nlattr>(entries, [&](int type, NetlinkBytes entry) {
-            if (type == RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY)
-                take_entry(entry);
-        });
     });
     return out;
 }
 
 Counters port_statistics(const std::string& device, uint8_t port) {
     std::optional<uint32_t> index;
-    const nlmsghdr list = request_head(RDMA_NLDEV_CMD_GET, sizeof list, NLM_F_DUMP);
-    ask_nldev(list, [&](NetlinkBytes payload) {
+    const nlmsghdr list = request_head(nldev(RDMA_NLDEV_CMD_GET), sizeof list, NLM_F_DUMP);
+    (void)ask(NETLINK_RDMA, list, [&](NetlinkBytes payload) {
         if (const auto found = parse_index(payload, device))
             index = found;
     });
@@ -264,11 +322,36 @@ Counters port_statistics(const std::string& device, uint8_t port) {
         return {};
     Counters out;
     const StatisticsRequest request = {
-        .head = request_head(RDMA_NLDEV_CMD_STAT_GET, sizeof request, 0),
+        .head = request_head(nldev(RDMA_NLDEV_CMD_STAT_GET), sizeof request),
         .device = {{sizeof(NumberAttribute), RDMA_NLDEV_ATTR_DEV_INDEX}, *index},
         .port = {{sizeof(NumberAttribute), RDMA_NLDEV_ATTR_PORT_INDEX}, port}};
-    ask_nldev(request, [&](NetlinkBytes payload) { out = parse_statistics(payload); });
+    (void)ask(
+        NETLINK_RDMA, request, [&](NetlinkBytes payload) { out = parse_statistics(payload); });
     return out;
+}
+
+std::optional<uint8_t> parse_pfc(NetlinkBytes payload) {
+    const NetlinkBytes attributes = payload.subspan(std::min(sizeof(dcbmsg), payload.size()));
+    const NetlinkBytes found = find(find(attributes, DCB_ATTR_IEEE), DCB_ATTR_IEEE_PFC);
+    ieee_pfc pfc{};
+    if (found.size() < sizeof pfc)
+        return std::nullopt;
+    std::memcpy(&pfc, found.data(), sizeof pfc);
+    return pfc.pfc_en;
+}
+
+Result<uint8_t> pfc_of(const std::string& netdev) {
+    DcbRequest request = {.head = request_head(RTM_GETDCB, sizeof request),
+                          .dcb = {.dcb_family = AF_UNSPEC, .cmd = DCB_CMD_IEEE_GET, .dcb_pad = 0},
+                          .name_head = {NLA_HDRLEN + IFNAMSIZ, DCB_ATTR_IFNAME},
+                          .name = {}};
+    netdev.copy(request.name.data(), request.name.size() - 1);
+    std::optional<uint8_t> priorities;
+    const int refusal =
+        ask(NETLINK_ROUTE, request, [&](NetlinkBytes payload) { priorities = parse_pfc(payload); });
+    if (priorities)
+        return *priorities;
+    return sys_error(refusal != 0 ? refusal : EOPNOTSUPP, "ask for PFC of " + netdev);
 }
 
 }  // namespace perf

@@ -6,6 +6,7 @@
 //   /sys/class/infiniband/DEV/ports/P/hw_counters/*   the driver's; where /sys has none, netlink's
 //   /sys/class/infiniband/DEV/ports/P/counters/*      PortCounters of the IBTA; not of rxe and siw
 //   /sys/class/net/NETDEV/statistics/*                if that netdev is in this namespace
+//   ethtool -S NETDEV                                 of that, the pause frames
 //
 // All of them count everything that the port does, not only our queue pairs.
 #pragma once
@@ -23,7 +24,7 @@
 
 namespace perf {
 
-// "hw_counters/rcvd_seq_err", "netdev/rx_dropped": folder and name.
+// "hw_counters/rcvd_seq_err", "ethtool/rx_prio3_pause": folder and name.
 using Counters = std::map<std::string, uint64_t>;
 
 struct CounterSource {
@@ -32,9 +33,15 @@ struct CounterSource {
     std::string netdev;  // empty: none
 };
 
+// Carries out a command of linux/ethtool.h on a netdev of this namespace. Returns 0, or errno.
+using Ethtool = int (*)(const std::string& netdev, void* command);
+int ask_ethtool(const std::string& netdev, void* command);
+
 // What can be read; folders and files that are not there or cannot be read are left out.
 // Code::BadInput for names that lead out of their folder.
-Result<Counters> read_counters(const CounterSource& source, const std::string& sysfs = "/sys");
+Result<Counters> read_counters(const CounterSource& source,
+                               const std::string& sysfs = "/sys",
+                               Ethtool ethtool = ask_ethtool);
 
 // The driver's by netlink, as `rdma statistic show link` has them. In a network namespace other
 // than the first, sysfs shows a device of RDMA's shared mode without its counters (the kernel makes
@@ -47,13 +54,19 @@ Counters parse_statistics(std::span<const std::byte> payload);
 // The index of the device that the message describes, if it is this one.
 std::optional<uint32_t> parse_index(std::span<const std::byte> payload, const std::string& device);
 
+// The priorities of a netdev of this namespace that have PFC, a bit for each (DCB, IEEE 802.1Qaz).
+Result<uint8_t> pfc_of(const std::string& netdev);
+
+// What follows the header of the answer of DCB; nothing if the driver does not say.
+std::optional<uint8_t> parse_pfc(std::span<const std::byte> payload);
+
 // By how much each counter grew. One that went back was reset by somebody: nothing is known of it.
 Counters grown(const Counters& before, const Counters& after);
 
 enum class Trouble {
     Retransmit,  // a packet went again, or was asked for again: lost, late or refused (RNR)
     Loss,        // a port or netdev dropped something; whose, it does not say
-    Congestion   // packets were marked on their way, a sender was told, or a port waited to send
+    Congestion   // packets were marked on their way, a sender was told, or a port had to wait
 };
 template <>
 inline constexpr WordList kWords<Trouble>{"trouble", {"retransmit", "loss", "congested"}};

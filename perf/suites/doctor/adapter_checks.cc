@@ -96,9 +96,8 @@ Finding look_at_marks(const Adapter& adapter) {
         return {Status::Ok, fmt::format("{}: {} ({})", adapter.name, said, file), ""};
     return {Status::Skipped,
             adapter.name +
-                ": the driver tells no default traffic class; PFC and DSCP trust are "
-                "seen on the host alone: dcb pfc show dev NETDEV, mlnx_qos -i NETDEV",
-            ""};
+                ": the driver tells no default traffic class; DSCP trust is seen on the host "
+                "alone: mlnx_qos -i NETDEV"};
 }
 
 Findings check_peer_memory(const Scene& scene) {

@@ -327,6 +327,32 @@ Findings check_mtu(const SeenPort& seen) {
     return skipped(seen.name + ": its netdev is not here");
 }
 
+// Of adapters: a software device's netdev has none of its own.
+Findings check_pfc(const SeenPort& seen) {
+    if (seen.device.software || !seen.port.ethernet)
+        return skipped(seen.name + " needs none");
+    Findings out;
+    for (const Interface* netdev : seen.scene.netdevs(seen.device.name, seen.port.number)) {
+        if (!netdev->pfc) {
+            out.push_back(
+                {Status::Skipped,
+                 fmt::format("{}: {}: see the host's", seen.name, netdev->pfc.error().message())});
+            continue;
+        }
+        std::string priorities;
+        for (unsigned priority = 0; priority < 8; ++priority) {
+            if (((*netdev->pfc >> priority) & 1U) != 0)
+                priorities += fmt::format(" {}", priority);
+        }
+        out.push_back({Status::Ok,
+                       fmt::format("{}: PFC of {} is {}",
+                                   seen.name,
+                                   printable(netdev->name),
+                                   priorities.empty() ? "off" : "on for" + priorities)});
+    }
+    return out.empty() ? skipped(seen.name + ": its netdev is not here, and PFC with it") : out;
+}
+
 Findings check_gid_table(const SeenPort& seen) {
     if (!seen.port.ethernet)
         return skipped(seen.name + " is InfiniBand: addressed by LID");
@@ -409,6 +435,7 @@ constexpr Check kDeviceChecks[] = {
     {"port", each_port<check_port>},
     {"netdev", each_port<check_netdev>},
     {"mtu", each_port<check_mtu>},
+    {"pfc", each_port<check_pfc>},
     {"gid_table", each_port<check_gid_table>},
     {"grh", each_port<check_grh>},
     {"gid", check_gid},

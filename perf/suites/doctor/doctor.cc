@@ -36,7 +36,8 @@ std::vector<Interface> own_interfaces() {
         out.push_back({.name = name,
                        .up = (entry->ifa_flags & IFF_UP) != 0,
                        .carrier = (entry->ifa_flags & IFF_RUNNING) != 0,
-                       .mtu = static_cast<uint32_t>(std::max(request.ifr_mtu, 0))});
+                       .mtu = static_cast<uint32_t>(std::max(request.ifr_mtu, 0)),
+                       .pfc = pfc_of(name)});
     }
     return out;
 }

@@ -28,7 +28,8 @@ struct Interface {
     std::string name;
     bool up = false;
     bool carrier = false;
-    uint32_t mtu = 0;  // 0: not known
+    uint32_t mtu = 0;                  // 0: not known
+    Result<uint8_t> pfc = uint8_t{0};  // the priorities that have it, a bit for each
 };
 
 struct PortFacts {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/system/counters.h"
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/ethtool.h>
 
 #include "tests/support/temp_dir.h"
 
@@ -79,6 +82,52 @@ TEST_F(CountersTest, NetdevOfAnotherNamespaceIsNotOurs) {
     EXPECT_EQ(read("no-such-netdev").count("netdev/rx_dropped"), 0U);
 }
 
+// An mlx5 with a queue's statistics beside those of the port.
+int mlx5_statistics(const std::string& netdev, void* command) {
+    static constexpr std::pair<const char*, uint64_t> kAll[] = {
+        {"rx_packets", 7}, {"rx_prio3_pause", 5}, {"rx0_csum_none", 6}, {"tx_global_pause", 0}};
+    EXPECT_EQ(netdev, "lo");
+    auto* const names = static_cast<ethtool_gstrings*>(command);
+    auto* const values = static_cast<ethtool_stats*>(command);
+    switch (names->cmd) {
+        case ETHTOOL_GDRVINFO:
+            static_cast<ethtool_drvinfo*>(command)->n_stats = std::size(kAll);
+            return 0;
+        case ETHTOOL_GSTRINGS:
+            EXPECT_EQ(names->string_set, ETH_SS_STATS);
+            for (size_t i = 0; i < std::size(kAll); ++i) {
+                const std::string name = kAll[i].first;
+                name.copy(reinterpret_cast<char*>(&names->data[i * ETH_GSTRING_LEN]), name.size());
+            }
+            return 0;
+        case ETHTOOL_GSTATS:
+            for (size_t i = 0; i < std::size(kAll); ++i)
+                values->data[i] = kAll[i].second;
+            return 0;
+        default:
+            return EOPNOTSUPP;
+    }
+}
+
+TEST_F(CountersTest, PauseFramesAreOfEthtool) {
+    const CounterSource source{.device = "rxe0", .port = 1, .netdev = "lo"};
+    const auto counters = read_counters(source, dir_.path(), mlx5_statistics);
+    ASSERT_TRUE(counters);
+    EXPECT_EQ(counters->at("ethtool/rx_prio3_pause"), 5U);
+    EXPECT_EQ(counters->at("ethtool/tx_global_pause"), 0U);
+    EXPECT_EQ(counters->count("ethtool/rx_packets"), 0U) << "of hundreds only these";
+    const auto refused =
+        read_counters(source, dir_.path(), [](const std::string&, void*) { return EOPNOTSUPP; });
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->count("ethtool/rx_prio3_pause"), 0U);
+    put(kNet, "ifindex", "77\n");
+    const auto foreign = read_counters(source, dir_.path(), [](const std::string&, void*) -> int {
+        ADD_FAILURE();
+        return 0;
+    });
+    EXPECT_TRUE(foreign) << "a netdev of another namespace is not asked";
+}
+
 TEST_F(CountersTest, NamesStayInTheirFolder) {
     for (const std::string& name : {std::string("../rxe0"),
                                     std::string("rxe0/ports/1"),
@@ -111,6 +160,12 @@ TEST(Trouble, IsNamed) {
                              "cnpHandled",
                              "rx_cnp_pkts"})
         EXPECT_THAT(flags_of({{std::string("hw_counters/") + name, 1}}), ElementsAre("congested"));
+    for (const char* name : {"rx_prio3_pause",
+                             "rx_global_pause",
+                             "rx_pause_frames",
+                             "rx_pfc_ena_frames_pri3",
+                             "rx_priority_3_xoff.nic"})
+        EXPECT_THAT(flags_of({{std::string("ethtool/") + name, 1}}), ElementsAre("congested"));
     EXPECT_THAT(flags_of({{"counters/port_xmit_wait", 1}, {"netdev/rx_errors", 1}}),
                 ElementsAre("loss", "congested"));
     EXPECT_THAT(flags_of({{"netdev/tx_errors", 1}, {"hw_counters/packet_seq_err", 2}}),

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <linux/dcbnl.h>
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 
@@ -81,6 +82,35 @@ TEST(PortStatistics, TheDeviceIsFoundByItsWholeName) {
     EXPECT_EQ(
         parse_index(attribute(RDMA_NLDEV_ATTR_DEV_NAME, bytes_of(std::string("rxe10"))), "rxe10"),
         std::nullopt);
+}
+
+// The answer of `dcb pfc show`: the netdev's name, and the IEEE's objects in a nest.
+TEST(Pfc, IsReadFromTheKernelsMessage) {
+    ieee_pfc pfc{};
+    pfc.pfc_cap = 8;
+    pfc.pfc_en = 0x08;
+    const auto answer = [&](int type) {
+        return bytes_of(dcbmsg{}) + attribute(DCB_ATTR_IFNAME, bytes_of(std::string("eth0"))) +
+               attribute(DCB_ATTR_IEEE | NLA_F_NESTED,
+                         attribute(DCB_ATTR_IEEE_ETS, bytes_of(ieee_ets{})) +
+                             attribute(type, bytes_of(pfc)));
+    };
+    EXPECT_EQ(parse_pfc(answer(DCB_ATTR_IEEE_PFC)), 0x08);
+    EXPECT_EQ(parse_pfc(answer(DCB_ATTR_IEEE_MAXRATE)), std::nullopt);
+    const Payload whole = answer(DCB_ATTR_IEEE_PFC);
+    for (size_t length = 0; length < whole.size(); ++length)
+        EXPECT_EQ(parse_pfc(Payload(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(length))),
+                  std::nullopt)
+            << length;
+}
+
+// lo has no DCB, as no software device has.
+TEST(Pfc, OfANetdevWithoutIsAnError) {
+    const auto lo = pfc_of("lo");
+    ASSERT_FALSE(lo);
+    EXPECT_NE(lo.error().sys, 0);
+    EXPECT_NE(lo.error().message().find("ask for PFC of lo"), std::string::npos);
+    EXPECT_FALSE(pfc_of("no-such-netdev"));
 }
 
 // The kernel that runs this test has no such device, or no RDMA at all.

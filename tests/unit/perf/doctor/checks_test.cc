@@ -361,9 +361,24 @@ TEST_F(AdapterChecks, ProcessorsAndMemoryOfItsNode) {
 }
 
 TEST_F(AdapterChecks, TheDriversTrafficClass) {
-    expect("marks", Status::Skipped, "dcb pfc show");
+    expect("marks", Status::Skipped, "mlnx_qos -i");
     put("tc/1/traffic_class", "Global tclass=106");
     expect("marks", Status::Ok, "Global tclass=106");
+}
+
+TEST_F(AdapterChecks, PfcOfTheNetdev) {
+    expect("pfc", Status::Skipped, "its netdev is not here");
+    GidRow row = gid_row(3, "10.9.0.9", GidType::RoceV2, "eth0");
+    row.device = "mlx5_0";
+    scene_.found.tables.rows.push_back(row);
+    scene_.interfaces.push_back({.name = "eth0", .up = true, .carrier = true, .mtu = 9000});
+    expect("pfc", Status::Ok, "mlx5_0 port 1: PFC of eth0 is off");
+    scene_.interfaces.back().pfc = uint8_t{0x88};
+    expect("pfc", Status::Ok, "PFC of eth0 is on for 3 7");
+    scene_.interfaces.back().pfc = base::sys_error(EOPNOTSUPP, "ask for PFC of eth0");
+    expect("pfc", Status::Skipped, "ask for PFC of eth0: Operation not supported: see the host's");
+    scene_.devices.front().ports.front().ethernet = false;
+    expect("pfc", Status::Skipped, "needs none");
 }
 
 TEST_F(AdapterChecks, AnInfiniBandPortThatDemandsAGrh) {
