@@ -9,10 +9,6 @@
 #include <sys/socket.h>
 
 #include "perf/measure/client.h"
-#include "perf/suites/doctor/doctor.h"
-#include "perf/suites/gids/gids.h"
-#include "perf/suites/isolate/isolate.h"
-#include "perf/suites/kv/kv.h"
 
 namespace perf {
 
@@ -27,8 +23,10 @@ class Measurement {
     Measurement(const MeasureOptions& options, const Surroundings& around)
         : options_(options),
           around_(around),
-          table_(data_on_stdout(options) ? around.err : around.out) {
-        report_.started = base::rfc3339_now();
+          document_{.kind = "run",
+                    .json = options.json,
+                    .around = around,
+                    .text = data_on_stdout(options) ? around.err : around.out} {
         report_.plan = options.plan;
         report_.client = own_hello();
     }
@@ -38,9 +36,21 @@ class Measurement {
         auto done = measure(connect, hosts);
         const auto rows = summarize(report_.results);
         if (options_.plan.reps > 1 && !rows.empty())
-            print(table_, summary_table(rows, options_.plan.reps));
-        print(table_, tcp_table(rows));
-        return conclude(std::move(done));
+            document_.say(summary_table(rows, options_.plan.reps));
+        document_.say(tcp_table(rows));
+        if (std::ranges::any_of(report_.results,
+                                [](const PointResult& r) { return r.checked.wrong.has_value(); }))
+            document_.exit = Exit::Corruption;
+        for (const std::string& line :
+             done ? unmet(options_.expectations, report_.results) : std::vector<std::string>()) {
+            print(around_.err, "rdma-perf: " + line + "\n");
+            if (document_.exit == Exit::Ok)
+                document_.exit = Exit::Threshold;
+        }
+        document_.members = to_json(report_);
+        if (auto written = outputs_.conclude(report_, done); done)
+            done = std::move(written);
+        return document_.conclude(done);
     }
 
   private:
@@ -67,23 +77,18 @@ class Measurement {
     Result<> begin(std::span<const Client> clients) {
         report_.pairs.clear();
         for (const Client& client : clients) {
-            Pairing& pair = report_.pairs.emplace_back();
-            pair.server = client.server();
-            if (!client.has_device())
-                continue;
-            pair.client_device = client.device().info;
-            pair.server_device = client.server_device();
-            if (options_.explain_gid)
+            report_.pairs.push_back(pairing_of(client));
+            if (client.has_device() && options_.explain_gid)
                 print(around_.err, client.device().explanation);
         }
-        TRY(outputs_.begin(report_));
-        print(table_, table_head(report_));
+        TRY(outputs_.begin(document_, report_));
+        document_.say(table_head(report_));
         return {};
     }
 
     Result<> take(const Turn& turn, std::span<Client> clients, std::span<Client> loads) {
         const auto show = [&](const Interim& interim) {
-            print(table_, interim_row(turn.point, interim));
+            document_.say(interim_row(turn.point, interim));
             return outputs_.add(turn, interim);
         };
         auto result = conduct(
@@ -94,31 +99,13 @@ class Measurement {
         report_.results.push_back(TRY(std::move(result)));
         report_.results.back().rep = turn.rep;
         TRY(outputs_.add(report_.results.back()));
-        print(table_, table_row(report_.results.back()));
+        document_.say(table_row(report_.results.back()));
         return around_.stop.interrupted() ? Result<>(stopped_error()) : Result<>();
-    }
-
-    Exit conclude(Result<> done) {
-        const bool corrupt = std::ranges::any_of(
-            report_.results, [](const PointResult& r) { return r.checked.wrong.has_value(); });
-        Exit exit = corrupt ? Exit::Corruption : Exit::Ok;
-        if (!done) {
-            exit = complain(done.error(), exit, around_);
-            report_.error = std::move(done).error();
-        } else if (const auto lines = unmet(options_.expectations, report_.results);
-                   !lines.empty()) {
-            for (const std::string& line : lines)
-                print(around_.err, "rdma-perf: " + line + "\n");
-            if (exit == Exit::Ok)
-                exit = Exit::Threshold;
-        }
-        const auto written = outputs_.conclude(report_);
-        return written ? exit : complain(written.error(), exit, around_);
     }
 
     const MeasureOptions& options_;
     const Surroundings& around_;
-    std::FILE* table_;
+    Document document_;
     Report report_;
     Outputs outputs_;
 };

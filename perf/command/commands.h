@@ -56,7 +56,6 @@ struct HelpText {
 using Command =
     std::variant<ServeOptions, RunOptions, LoopOptions, CompareOptions, SuiteCommand, HelpText>;
 
-// All suites. A new one is a folder of perf/suites and a line of commands.cc.
 std::span<const Suite* const> all_suites();
 
 // Code::Usage that names option, value and what is allowed. `argv` as main has it.
@@ -64,7 +63,6 @@ Result<Command> parse_command_line(int argc,
                                    const char* const* argv,
                                    std::span<const Suite* const> suites = all_suites());
 
-// The one that the command line asked for.
 Exit run_command(const Command& command, const Surroundings& around);
 
 Exit serve(const ServeOptions& options, const Surroundings& around);

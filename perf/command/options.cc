@@ -374,10 +374,8 @@ Result<Command> parse_command_line(int argc,
     app.require_subcommand(1);
     Words words;
     ServeOptions serve;
-    RunOptions run;
-    LoopOptions loop;
-    RunOptions thesis;
-    serve.port = run.port = thesis.port = kDefaultPort;
+    RunOptions run;  // of loop and thesis, too
+    serve.port = run.port = kDefaultPort;
 
     auto* serve_app = app.add_subcommand("serve", "serve every test of any client");
     serve_app->add_option("--bind", serve.bind, "address to listen on (default: loopback only)");
@@ -400,7 +398,7 @@ Result<Command> parse_command_line(int argc,
 
     auto* loop_app =
         app.add_subcommand("loop", "measure with both ends in this process; needs no peer");
-    add_measure_options(*loop_app, words, loop.measure);
+    add_measure_options(*loop_app, words, run.measure);
 
     std::string thesis_suite;
     PlanWords thesis_plan{.plan = {.reps = 6},  // fewer have no 95 % interval
@@ -410,7 +408,7 @@ Result<Command> parse_command_line(int argc,
                           .qps = "1,2,4,8,16,32"};
     auto* thesis_app =
         app.add_subcommand("thesis", "run a suite: sizes, CPU cost, devices or queue pairs");
-    add_thesis_options(*thesis_app, thesis, thesis_suite, thesis_plan);
+    add_thesis_options(*thesis_app, run, thesis_suite, thesis_plan);
     add_wish_options(*thesis_app, words);
 
     CompareOptions compare;
@@ -440,15 +438,6 @@ Result<Command> parse_command_line(int argc,
         serve.max_threads = TRY(parse_positive("--max-threads", words.max_threads, kMaxAllThreads));
         return Command(serve);
     }
-    if (loop_app->parsed()) {
-        loop.measure = TRY(as_usage(parse_measure(words, loop.measure)));
-        return Command(loop);
-    }
-    if (thesis_app->parsed()) {
-        thesis.measure.side = TRY(as_usage(parse_side(words)));
-        thesis.measure.plan = TRY(as_usage(parse_thesis(thesis_suite, thesis_plan)));
-        return Command(thesis);
-    }
     if (compare_app->parsed())
         return Command(TRY(as_usage(parse_compare(words, compare))));
     for (DeclaredSuite& each : declared) {
@@ -458,8 +447,13 @@ Result<Command> parse_command_line(int argc,
         SuiteRun suite_run = each.read ? TRY(as_usage(each.read())) : SuiteRun(each.suite->run);
         return Command(SuiteCommand{each.suite, std::move(each.look), std::move(suite_run)});
     }
+    if (thesis_app->parsed()) {
+        run.measure.side = TRY(as_usage(parse_side(words)));
+        run.measure.plan = TRY(as_usage(parse_thesis(thesis_suite, thesis_plan)));
+        return Command(run);
+    }
     run.measure = TRY(as_usage(parse_measure(words, run.measure)));
-    return Command(run);
+    return loop_app->parsed() ? Command(LoopOptions{run.measure}) : Command(run);
 }
 
 }  // namespace perf

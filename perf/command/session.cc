@@ -91,7 +91,7 @@ class Session {
 
     Result<Json> next_frame() {
         const Deadline deadline = Deadline::in(idle());
-        if (state_ == State::Running || (half_ && half_->busy()))
+        if (measures())
             TRY(attend_crew([] { return false; }));  // until the client speaks
         return control_.receive(deadline);
     }
@@ -110,7 +110,7 @@ class Session {
     // Of what is running.
     [[nodiscard]] Busy busy() const {
         if (half_)
-            return half_->busy().value_or(Busy{});
+            return half_->busy();
         return {.crew = &team_->crew(), .waiting = &team_->waiting()};
     }
 
@@ -295,9 +295,8 @@ class Session {
         const Verb verb = team_->point().verb;
         const Round round =
             TRY(round_in(frame, "verify", verb != Verb::Read, Side::Client, Side::Client));
-        if (is_atomic(verb))
-            return reply("verified", to_json(TRY(team_->check(round))));
-        return reply("verified", to_json(TRY(team_->collect(round))));
+        return reply("verified",
+                     to_json(TRY(is_atomic(verb) ? team_->check(round) : team_->collect(round))));
     }
 
     Result<> on_fill(const Json& frame) {
@@ -384,9 +383,12 @@ class Session {
         // Its other servers, one after the other, verify for as long as the point lasts.
         if (state_ == State::Open && team_->point().verify == Verify::Full)
             return kMaxHosts * longest_of(team_.get()) + options_.pause;
-        const bool measuring = state_ == State::Running || (half_ && half_->busy());
-        return measuring ? longest_of(team_.get()) + options_.timeout + options_.pause
-                         : options_.pause;
+        return measures() ? longest_of(team_.get()) + options_.timeout + options_.pause
+                          : options_.pause;
+    }
+
+    [[nodiscard]] bool measures() const {
+        return state_ == State::Running || (half_ && half_->busy().crew != nullptr);
     }
 
     // The client may leave now, and nothing is wrong.

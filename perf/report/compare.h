@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compare: two reports, point by point. Points belong together by what they are (verb, mode, size,
 // and any member not known here); what would make the comparison unfair (path MTU, kernel, ...)
-// must be equal or allowed by name. Pure: files in, a value out.
-//
-// A report is read back from JSON. Its file is input from outside: bounded, and every value that is
-// used is checked. What is not used may be anything, so that reports of newer programs can be read
-// as long as their schema has the same number.
+// must be equal or allowed by name. A report's file is input from outside: bounded, and every value
+// that is used is checked. What is not used may be anything, as newer programs have more.
 #pragma once
 
 #include <map>
@@ -93,7 +90,6 @@ enum class Expect { Equal, NotSlower, Faster };
 template <>
 inline constexpr WordList kWords<Expect>{"--expect", {"equal", "not-slower", "faster"}};
 
-// A setting that is not equal.
 struct Difference {
     const Setting* setting = nullptr;
     std::string_view whose;  // "client's " or "server's "; empty: of points
@@ -131,12 +127,10 @@ Comparison compare_reports(const ReportFile& a,
                            const ReportFile& b,
                            const std::vector<std::string>& allow);
 
-// One line for each difference that is not allowed.
 std::string refusal_text(const Comparison& comparison, const ReportFile& a, const ReportFile& b);
 
 std::string table_of(const Comparison& comparison, const ReportFile& a, const ReportFile& b);
 
-// Members of a document of kind "compare".
 Json json_of(const Comparison& comparison, const ReportFile& a, const ReportFile& b);
 
 }  // namespace perf

@@ -62,25 +62,20 @@ Result<> Sink::write(std::string_view text) const {
     return {};
 }
 
-Result<> write_document(const Json& document, const std::string& where, std::FILE* out) {
-    const Sink sink = TRY(Sink::open(where, out));
-    return sink.write(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-}
-
-Json head_of(std::string_view kind, const std::string& started) {
+Json Document::head() const {
     return {{"schema", kSchema},
             {"kind", kind},
             {"tool", {{"name", "rdma-perf"}, {"version", RDMA_VERSION}}},
             {"started", started}};
 }
 
-Json errors_json(const std::optional<Error>& error) {
+Json errors_json(const Result<>& done) {
     Json errors = Json::array();
-    if (!error)
-        return errors;
-    const Error known = explain_input(*error);
-    errors.push_back(
-        {{"code", base::code_name(known.code)}, {"text", known.message()}, {"fix", known.fix}});
+    if (!done) {
+        const Error known = explain_input(done.error());
+        errors.push_back(
+            {{"code", base::code_name(known.code)}, {"text", known.message()}, {"fix", known.fix}});
+    }
     return errors;
 }
 
@@ -89,18 +84,18 @@ Exit complain(const Error& error, Exit exit, const Surroundings& around) {
     return exit == Exit::Ok ? exit_of(error) : exit;
 }
 
-void Document::say(const std::string& text) const {
-    print(json == "-" ? around.err : around.out, text);
-}
-
 Exit Document::conclude(const Result<>& done) const {
     const Exit code = done ? exit : complain(done.error(), exit, around);
     if (json.empty())
         return code;
-    Json out = head_of(kind, started);
+    Json out = head();
     out.update(members);
-    out["errors"] = errors_json(done ? std::nullopt : std::optional(done.error()));
-    const auto written = write_document(out, json, around.out);
+    out["errors"] = errors_json(done);
+    const auto written = [&]() -> Result<> {
+        // Only now: what an earlier run left there is kept until there is something better.
+        const Sink sink = TRY(Sink::open(json, around.out));
+        return sink.write(out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    }();
     return written ? code : complain(written.error(), code, around);
 }
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdio>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,8 +42,6 @@ class Sink {
     // `where` is a file, made or emptied at once; "-" for `out`; or empty.
     static Result<Sink> open(const std::string& where, std::FILE* out);
 
-    [[nodiscard]] bool wanted() const { return out_ != nullptr || fd_; }
-
     // All of it has left this process when it returns.
     Result<> write(std::string_view text) const;
 
@@ -54,9 +51,6 @@ class Sink {
     std::FILE* out_ = nullptr;
 };
 
-// `where`: a file's path, or "-" for `out`.
-Result<> write_document(const Json& document, const std::string& where, std::FILE* out);
-
 // ---- documents ----------------------------------------------------------------------------------
 inline constexpr std::string_view kSchema = "rdma-perf/1";
 
@@ -65,23 +59,24 @@ struct Document {
     std::string_view kind;  // "run", "kv", ...
     std::string json;       // where it goes: a file; "-" for standard output; empty: nowhere
     const Surroundings& around;
-    std::string started = base::rfc3339_now();  // ISO 8601, UTC
-    Json members = Json::object();              // of its kind
+    std::FILE* text = json == "-" ? around.err : around.out;  // where data does not go
+    std::string started = base::rfc3339_now();                // ISO 8601, UTC
+    Json members = Json::object();                            // of its kind
     Exit exit = Exit::Ok;
 
-    // To standard output, if the document does not go there.
-    void say(const std::string& text) const;
+    // For people: the sides first (report.h), then each result once it is there.
+    void say(const std::string& line) const { print(text, line); }
+
+    // What every document begins with.
+    [[nodiscard]] Json head() const;
 
     // Ends the command: reports an error, and writes the document, which has the error. Returns as
     // complain() does.
     [[nodiscard]] Exit conclude(const Result<>& done) const;
 };
 
-// What every document begins with.
-Json head_of(std::string_view kind, const std::string& started);
-
 // "errors" of every document: what ended it early, or nothing.
-Json errors_json(const std::optional<Error>& error);
+Json errors_json(const Result<>& done);
 
 // Says why something failed. Returns `exit`, or what the error makes of Exit::Ok.
 Exit complain(const Error& error, Exit exit, const Surroundings& around);

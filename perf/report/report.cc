@@ -14,10 +14,7 @@
 namespace perf {
 
 namespace {
-std::string device_text(const std::optional<DeviceInfo>& device) {
-    if (!device)
-        return "without a device";
-    const DeviceInfo& info = *device;
+std::string device_text(const DeviceInfo& info) {
     return fmt::format("{} ({}GID {} {} {}, MTU {}{})",
                        info.device,
                        info.netdev.empty() ? "" : info.netdev + ", ",
@@ -26,6 +23,15 @@ std::string device_text(const std::optional<DeviceInfo>& device) {
                        name_of(info.gid_type),
                        info.active_mtu,
                        info.memory == "host" ? "" : ", memory " + info.memory);
+}
+
+// As far as it is known. Software devices have a vendor that is none of PCI's.
+std::string adapter_text(const Identity& it) {
+    constexpr size_t kPciVendor = 4;
+    std::string text;
+    if (it.part.find(':') == kPciVendor)
+        text += "  " + it.part + (it.firmware.empty() ? "" : "  firmware " + it.firmware);
+    return text + (it.pcie.empty() ? "" : "  " + it.pcie);
 }
 
 Json rate_json(const Bandwidth& bandwidth, uint32_t size) {
@@ -79,6 +85,15 @@ Json json_of(const LatencySummary& latency, const Point& point) {
 
 Json json_of(const std::optional<DeviceInfo>& device) {
     return device ? to_json(*device) : Json();
+}
+
+Json side_json(const Hello& hello, const std::optional<DeviceInfo>& device) {
+    Json side = {{"host", hello.host},
+                 {"kernel", hello.kernel},
+                 {"version", hello.version},
+                 {"device", json_of(device)}};
+    side.update(to_json(hello.platform));
+    return side;
 }
 
 // What a point has that is not ordinary, and no column of its own.
@@ -166,13 +181,10 @@ Json point_json(const PointResult& result) {
     return point;
 }
 
-// What is known before the first result, and after the last one.
+// What is known before the first result.
 Json json_head(const Report& report) {
-    Json out = head_of("run", report.started);
-    out["plan"] = to_json(report.plan);
-    const Pairing& first = report.pairs.front();
-    out["env"] = {{"client", side_json(report.client, first.client_device)},
-                  {"server", side_json(first.server, first.server_device)}};
+    Json out = {{"plan", to_json(report.plan)},
+                {"env", sides_json(report.client, report.pairs.front())}};
     for (const Pairing& pair : std::span(report.pairs).subspan(1))
         out["env"]["more_pairs"].push_back(
             {{"client_device", json_of(pair.client_device)},
@@ -180,8 +192,8 @@ Json json_head(const Report& report) {
     return out;
 }
 
-Json json_tail(const Report& report) {
-    Json out = {{"summary", Json::array()}, {"errors", errors_json(report.error)}};
+Json summary_json(const Report& report) {
+    Json out = Json::array();
     const auto rows = summarize(report.results);
     for (const SummaryRow& row : rows) {
         Json entry = {{"point", point_json(*row.first)},
@@ -191,7 +203,7 @@ Json json_tail(const Report& report) {
                       {"n", row.estimate.n}};
         if (const auto ratio = ratio_to_tcp(row, rows))
             entry["ratio_to_tcp"] = *ratio;
-        out["summary"].push_back(std::move(entry));
+        out.push_back(std::move(entry));
     }
     return out;
 }
@@ -224,32 +236,51 @@ Json to_json(const Interim& interim, const Point& point) {
             {"load", load_json(interim.load, point)}};
 }
 
-Json side_json(const Hello& hello, const std::optional<DeviceInfo>& device) {
-    Json side = {{"host", hello.host},
-                 {"kernel", hello.kernel},
-                 {"version", hello.version},
-                 {"device", json_of(device)}};
-    side.update(to_json(hello.platform));
-    return side;
-}
-
 Json to_json(const Report& report) {
     Json out = json_head(report);
     out["results"] = Json::array();
     for (const PointResult& result : report.results)
         out["results"].push_back(to_json(result));
-    out.update(json_tail(report));
+    out["summary"] = summary_json(report);
     return out;
+}
+
+Pairing pairing_of(const Client& client) {
+    Pairing pair{.client_device = {}, .server = client.server(), .server_device = {}};
+    if (client.has_device()) {
+        pair.client_device = client.device().info;
+        pair.server_device = client.server_device();
+    }
+    return pair;
+}
+
+std::string side_text(std::string_view role,
+                      const Hello& hello,
+                      const std::optional<DeviceInfo>& device) {
+    const std::string& cpu = hello.platform.cpu;
+    return fold(fmt::format("{} {} on {}{}{}",
+                            role,
+                            device ? device_text(*device) : "without a device",
+                            hello.host,
+                            device ? adapter_text(device->identity) : "",
+                            cpu.empty() ? "" : "  " + cpu)) +
+           "\n";
+}
+
+std::string sides_text(const Hello& client, const Pairing& pair) {
+    return side_text("client", client, pair.client_device) +
+           side_text("server", pair.server, pair.server_device);
+}
+
+Json sides_json(const Hello& client, const Pairing& pair) {
+    return {{"client", side_json(client, pair.client_device)},
+            {"server", side_json(pair.server, pair.server_device)}};
 }
 
 std::string table_head(const Report& report) {
     std::string out;
     for (const Pairing& pair : report.pairs)
-        out += fmt::format("client {} on {}\nserver {} on {}\n",
-                           device_text(pair.client_device),
-                           report.client.host,
-                           device_text(pair.server_device),
-                           pair.server.host);
+        out += sides_text(report.client, pair);
     return out + "verb      via mode   size qps depth  mtu  data         result\n";
 }
 
@@ -379,39 +410,32 @@ std::string csv_field(std::string_view text) {
 
 Result<Outputs> Outputs::open(const MeasureOptions& options, std::FILE* out) {
     Outputs outputs;
-    outputs.json_ = options.json;
-    outputs.out_ = out;
     outputs.csv_ = TRY(Sink::open(options.csv, out));
     outputs.jsonl_ = TRY(Sink::open(options.jsonl, out));
     return outputs;
 }
 
-Result<> Outputs::begin(const Report& report) const {
+Result<> Outputs::begin(const Document& document, const Report& report) const {
     TRY(csv_.write(csv_header()));
-    return jsonl_.write(line_of("run", json_head(report)));
+    Json line = document.head();
+    line.update(json_head(report));
+    return jsonl_.write(line_of("run", line));
 }
 
 Result<> Outputs::add(const Turn& turn, const Interim& interim) const {
-    if (!jsonl_.wanted())
-        return {};
     Json line = {{"rep", turn.rep}, {"of", describe(turn.point)}};
     line.update(to_json(interim, turn.point));
     return jsonl_.write(line_of("interval", line));
 }
 
 Result<> Outputs::add(const PointResult& result) const {
-    if (csv_.wanted())
-        TRY(csv_.write(csv_row(result)));
-    return jsonl_.wanted() ? jsonl_.write(line_of("result", to_json(result))) : Result<>();
+    TRY(csv_.write(csv_row(result)));
+    return jsonl_.write(line_of("result", to_json(result)));
 }
 
-Result<> Outputs::conclude(const Report& report) const {
-    if (jsonl_.wanted())
-        TRY(jsonl_.write(line_of("end", json_tail(report))));
-    if (json_.empty())
-        return {};
-    // Only now: what an earlier run left there is kept until there is something better.
-    return write_document(to_json(report), json_, out_);
+Result<> Outputs::conclude(const Report& report, const Result<>& done) const {
+    return jsonl_.write(
+        line_of("end", {{"summary", summary_json(report)}, {"errors", errors_json(done)}}));
 }
 
 bool data_on_stdout(const MeasureOptions& options) {

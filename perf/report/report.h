@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports of run and loop: a table for people, and a document of kind "run" that explains itself
-// (plan, both sides, results).
+// Reports of run and loop: a table for people, and a document of kind "run".
 #pragma once
 
 #include <cstdio>
@@ -9,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "perf/measure/result.h"
+#include "perf/measure/client.h"
 #include "perf/measure/schedule.h"
 #include "perf/report/document.h"
 
@@ -23,38 +22,43 @@ struct Pairing {
 };
 
 struct Report {
-    std::string started;  // ISO 8601, UTC
     Plan plan;
     Hello client;
     std::vector<Pairing> pairs = std::vector<Pairing>(1);  // of each client; at least one
     std::vector<PointResult> results;
-    std::optional<Error> error;  // why the rest is missing
 };
 
-Json to_json(const Report& report);
+Json to_json(const Report& report);  // members of its document
 Json to_json(const PointResult& result);
 Json to_json(const Interim& interim, const Point& point);
-Json side_json(const Hello& hello, const std::optional<DeviceInfo>& device);
 
-// "client rxe1 (rdma0, GID 1 10.9.0.1 RoCE v2) at host ..." and the head of the table.
+// ---- the sides, of every command that has some --------------------------------------------------
+Pairing pairing_of(const Client& client);
+
+// "client rxe1 (rdma0, GID 1 10.9.0.1 RoCE v2, MTU 1024) on HOST", and what is known of its adapter
+// and processor.
+std::string side_text(std::string_view role,
+                      const Hello& hello,
+                      const std::optional<DeviceInfo>& device);
+std::string sides_text(const Hello& client, const Pairing& pair);
+
+// Members "client" and "server" of an "env".
+Json sides_json(const Hello& client, const Pairing& pair);
+
 std::string table_head(const Report& report);
 
 // One line, with the line about wrong data behind it if there is one.
 std::string table_row(const PointResult& result);
 
-// One line, while the point runs.
 std::string interim_row(const Point& point, const Interim& interim);
 
 // "4 KiB", "64 B".
 std::string human_size(uint64_t bytes);
 
 // ---- plans as JSON (plan_file.cc) ---------------------------------------------------------------
-// As a report carries its own, so that it can be run again, or by themselves. A file is input from
-// outside: bounded, and every value checked.
-//
-//     {"verbs": ["write"], "modes": ["bw"], "sizes_bytes": [65536], "time_ms": 500, "qps": [1, 4]}
-//
-// What is missing has the command line's default; a member that is not known is an error.
+// As a report carries its own, or by themselves. A file is input from outside: bounded, and every
+// value checked. What is missing has the command line's default; a member that is not known is an
+// error.
 Json to_json(const Plan& plan);
 
 // Of a plan or point: a number, or "forever".
@@ -76,10 +80,8 @@ struct SummaryRow {
 // In the order in which points first appear; metrics that a point does not have are left out.
 std::vector<SummaryRow> summarize(const std::vector<PointResult>& results);
 
-// [low, high], or null.
 Json to_json(const std::optional<Interval>& interval);
 
-// The end of the table.
 std::string summary_table(const std::vector<SummaryRow>& rows, uint32_t reps);
 
 // ---- what RDMA gains over plain TCP, where a plan had both --------------------------------------
@@ -91,10 +93,8 @@ std::optional<double> ratio_to_tcp(const SummaryRow& row, const std::vector<Summ
 std::string tcp_table(const std::vector<SummaryRow>& rows);
 
 // ---- expectations: what a script demands of what was measured -----------------------------------
-//     bw>=90Gb/s,p99<=60us        all of them, of each point that has the metric
-//
-// Metrics: bw, rate (bandwidth); min, avg, p50, p90, p99, p99.9, max (latency). Their units are in
-// summary.cc. With repetitions the median counts.
+// "bw>=90Gb/s,p99<=60us": all of them, of each point that has the metric (summary.cc). With
+// repetitions the median counts.
 struct ExpectedMetric;
 
 struct Expectation {
@@ -112,15 +112,8 @@ std::vector<std::string> unmet(const std::vector<Expectation>& expectations,
                                const std::vector<PointResult>& results);
 
 // ---- outputs: where results go besides the table ------------------------------------------------
-// CSV and JSONL are opened before anything is measured and get each result as its point completes,
-// so that a run that is killed keeps what it measured. The JSON report is written at the end.
-//
-// CSV is that of RFC 4180: a header line, one line for each result, lines end with CR LF. What a
-// result does not have is an empty field.
-//
-// Lines of JSONL are objects with "type": one "run" (schema, tool, plan, both sides), a "result"
-// for each point and repetition, and "end" (summary, errors): a file without "end" was cut short.
-// "interval" lines come before the result that they belong to.
+// CSV (RFC 4180) and JSONL are opened before anything is measured, and get each result as its point
+// completes. docs/rdma-perf/reference.md says what they have.
 
 // What run and loop have in common.
 struct MeasureOptions {
@@ -144,19 +137,16 @@ class Outputs {
   public:
     static Result<Outputs> open(const MeasureOptions& options, std::FILE* out);
 
-    Result<> begin(const Report& report) const;  // both sides are known
+    Result<> begin(const Document& document, const Report& report) const;  // both sides are known
     Result<> add(const Turn& turn, const Interim& interim) const;
     Result<> add(const PointResult& result) const;  // a point is complete
-    Result<> conclude(const Report& report) const;  // nothing more will come
+    Result<> conclude(const Report& report, const Result<>& done) const;
 
   private:
-    std::string json_;
-    std::FILE* out_ = nullptr;
     Sink csv_;
     Sink jsonl_;
 };
 
-// Where the table goes: not where data goes.
 bool data_on_stdout(const MeasureOptions& options);
 
 // Code::Usage if more than one of them wants standard output.

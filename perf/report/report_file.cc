@@ -27,9 +27,9 @@ const std::pair<std::string_view, Json> kOrdinary[] = {{"qps", 1},
                                                        {"rate_per_s", 0}};
 
 Result<const Json*> member(const Json& object, std::string_view name, Json::value_t type) {
-    const auto it = object.is_object() ? object.find(name) : object.end();
-    if (!object.is_object() || it == object.end())
+    if (!object.is_object() || !object.contains(name))
         return make_error(Code::BadInput, "'{}' is missing", name);
+    const auto it = object.find(name);
     if (it->type() != type)
         return make_error(Code::BadInput,
                           "'{}' must be an {}, not {}",
@@ -179,8 +179,7 @@ Result<ReportFile> report_of(std::string_view text, const std::string& name) {
     return file;
 }
 
-template <class T>
-Result<T> about_file(Result<T> result, const std::string& name) {
+Result<ReportFile> about_file(Result<ReportFile> result, const std::string& name) {
     if (result)
         return result;
     return std::move(result)
@@ -207,8 +206,8 @@ Result<ReportFile> parse_report(std::string_view text, const std::string& name) 
 }
 
 Result<ReportFile> read_report(const std::string& path) {
-    const std::string text = TRY(about_file(read_file(path, kReportLimit, "the report"), path));
-    return parse_report(text, path);
+    const auto text = read_file(path, kReportLimit, "the report");
+    return text ? parse_report(*text, path) : about_file(text.error(), path);
 }
 
 }  // namespace perf

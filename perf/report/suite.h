@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suite: a command with a folder of its own below perf/suites: what the command line, the server and
-// the program's help know of it. A new one is its folder and a line of perf/command/commands.cc.
-// ServerHalf: what a suite with messages of its own does at the server, from the message that opens
-// it to the one that ends it. A session keeps hello, device and points.
+// Suite: a command with a folder of its own below perf/suites, as the command line and the server
+// know it. A new one is its folder, a line at the end, and one of perf/command/commands.cc.
+// ServerHalf: what a suite with messages of its own does at the server, from the one that opens it
+// to the one that ends it.
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,7 +21,7 @@ class App;
 
 namespace perf {
 
-// Threads that run, and how they wait.
+// Threads that run, and how they wait; no crew: none run.
 struct Busy {
     Crew* crew = nullptr;
     const Waiting* waiting = nullptr;
@@ -37,6 +36,10 @@ struct Lent {
     Account* account = nullptr;
     // Waits until done(). A worker's failure is an error, and so is a client that speaks or goes.
     std::function<Result<>(const std::function<bool()>& done)> await;
+
+    [[nodiscard]] Waiting waiting(const Poll& poll) const {
+        return {.control = control, .device = device, .patience = options->timeout, .poll = poll};
+    }
 };
 
 class ServerHalf {
@@ -46,15 +49,13 @@ class ServerHalf {
     // The answer to a message of the suite; not_due() if another is to come first.
     virtual Result<Json> answer(std::string_view type, const Json& frame) = 0;
 
-    // While its threads run.
-    [[nodiscard]] virtual std::optional<Busy> busy() const { return std::nullopt; }
+    [[nodiscard]] virtual Busy busy() const { return {}; }
 };
 
 inline Error not_due(std::string_view type) {
     return protocol_error("control message '" + std::string(type) + "' is not due");
 }
 
-// A suite as a session knows it.
 struct ServedSuite {
     std::string_view what;  // for the log: "serving ..."
     std::string_view capability;
@@ -78,5 +79,10 @@ struct Suite {
     std::function<Result<SuiteRun>()> (*declare)(CLI::App& app) = nullptr;
     const ServedSuite* served = nullptr;  // its half of a server
 };
+
+extern const Suite kDoctor;
+extern const Suite kGids;
+extern const Suite kIsolate;
+extern const Suite kKv;
 
 }  // namespace perf

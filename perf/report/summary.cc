@@ -112,12 +112,14 @@ std::optional<double> ratio_to_tcp(const SummaryRow& row, const std::vector<Summ
 std::string tcp_table(const std::vector<SummaryRow>& rows) {
     std::string lines;
     for (const SummaryRow& row : rows) {
-        const auto ratio = ratio_to_tcp(row, rows);
-        if (!ratio || !row.metric->compared)
+        const SummaryRow* tcp = like_over_tcp(row, rows);
+        if (tcp == nullptr || !row.metric->compared)
             continue;
         const Point& point = row.first->point;
-        const Poll& poll = like_over_tcp(row, rows)->first->point.poll;
-        lines += fmt::format("{}{:>8.2f} x tcp", columns_of(row, point.qps, ""), *ratio);
+        const Poll& poll = tcp->first->point.poll;
+        lines += fmt::format("{}{:>8.2f} x tcp",
+                             columns_of(row, point.qps, ""),
+                             row.estimate.median / tcp->estimate.median);
         // Threads that sleep are slower, and leave the processor to others: no small part of it.
         if (point.poll != poll)
             lines += fmt::format("  ({} against {})", name_of(point.poll), name_of(poll));

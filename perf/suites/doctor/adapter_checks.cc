@@ -40,8 +40,7 @@ Finding look_at_part(const Adapter& adapter) {
     const Identity& it = adapter.device.identity;
     const std::string board = it.board.empty() ? "" : ", board " + it.board;
     return {Status::Ok,
-            fmt::format("{}: {}{}, firmware {}", adapter.name, it.part, board, it.firmware),
-            ""};
+            fmt::format("{}: {}{}, firmware {}", adapter.name, it.part, board, it.firmware)};
 }
 
 // Speeds are "16.0 GT/s PCIe"; a virtual function's are "Unknown".
@@ -57,12 +56,12 @@ Finding look_at_pcie(const Adapter& adapter) {
         return fmt::format("{:.1f} GT/s x{}", of.first, of.second);
     };
     if (now.first == 0 || now.second == 0)
-        return {Status::Skipped, adapter.name + ": its PCIe link cannot be seen from here", ""};
+        return {Status::Skipped, adapter.name + ": its PCIe link cannot be seen from here"};
     if (now.first < most.first || now.second < most.second)
         return {Status::Warning,
                 fmt::format("{}: PCIe {}, of {}", adapter.name, text(now), text(most)),
                 "on the host: lspci -vv (LnkSta); see slot, riser and firmware settings"};
-    return {Status::Ok, fmt::format("{}: PCIe {}", adapter.name, text(now)), ""};
+    return {Status::Ok, fmt::format("{}: PCIe {}", adapter.name, text(now))};
 }
 
 Finding look_at_numa(const Adapter& adapter) {
@@ -74,14 +73,14 @@ Finding look_at_numa(const Adapter& adapter) {
     const auto memory = parse_processors(value_after(status, "Mems_allowed_list:").value_or(""));
     const auto number = number_of(node);
     if (!number || !near || !own)
-        return {Status::Skipped, adapter.name + ": its NUMA node is not known", ""};
+        return {Status::Skipped, adapter.name + ": its NUMA node is not known"};
     CPU_AND(&*near, &*near, &*own);
     const std::string where = fmt::format("{} is on NUMA node {}", adapter.name, node);
     const bool has_memory = !memory || CPU_ISSET(*number, &*memory);
     if (CPU_COUNT(&*near) != 0 && has_memory)
-        return {Status::Ok,
-                fmt::format("{}, with {} of this container's processors", where, CPU_COUNT(&*near)),
-                ""};
+        return {
+            Status::Ok,
+            fmt::format("{}, with {} of this container's processors", where, CPU_COUNT(&*near))};
     return {
         Status::Warning,
         fmt::format(
@@ -93,7 +92,7 @@ Finding look_at_marks(const Adapter& adapter) {
     const std::string file = "tc/1/traffic_class";
     const std::string said = adapter.line(file);  // "Global tclass=106"
     if (!said.empty())
-        return {Status::Ok, fmt::format("{}: {} ({})", adapter.name, said, file), ""};
+        return {Status::Ok, fmt::format("{}: {} ({})", adapter.name, said, file)};
     return {Status::Skipped,
             adapter.name +
                 ": the driver tells no default traffic class; DSCP trust is seen on the host "
@@ -123,7 +122,7 @@ Findings check_peer_memory(const Scene& scene) {
     return out.empty() ? skipped("no GPU is in this container") : out;
 }
 
-constexpr Check kAdapterChecks[] = {
+constexpr Check kAdapterTable[] = {
     {"adapter", each_adapter<look_at_part>},
     {"pcie", each_adapter<look_at_pcie>},
     {"numa", each_adapter<look_at_numa>},
@@ -132,8 +131,6 @@ constexpr Check kAdapterChecks[] = {
 };
 }  // namespace
 
-std::span<const Check> adapter_checks() {
-    return kAdapterChecks;
-}
+const std::span<const Check> kAdapterChecks = kAdapterTable;
 
 }  // namespace perf

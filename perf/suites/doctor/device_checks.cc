@@ -70,7 +70,7 @@ Finding judge_attached(const Scene& scene, const AttachedGid& named) {
                             what,
                             printable(it->device)),
                 "nothing, the value counts; RDMA_DEVICE of this container is wrong"};
-    return {Status::Ok, "attach.json agrees: " + what, ""};
+    return {Status::Ok, "attach.json agrees: " + what};
 }
 
 Findings check_kernel(const Scene& scene) {
@@ -425,7 +425,7 @@ Findings check_gid(const Scene& scene) {
     return ok(why);
 }
 
-constexpr Check kDeviceChecks[] = {
+constexpr Check kDeviceTable[] = {
     {"kernel", check_kernel},
     {"nodes", check_nodes},
     {"rdma_cm", check_rdma_cm},
@@ -445,8 +445,6 @@ constexpr Check kDeviceChecks[] = {
 };
 }  // namespace
 
-std::span<const Check> device_checks() {
-    return kDeviceChecks;
-}
+const std::span<const Check> kDeviceChecks = kDeviceTable;
 
 }  // namespace perf

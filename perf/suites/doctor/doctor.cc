@@ -9,8 +9,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "perf/report/report.h"
 #include "perf/system/tcp.h"
-#include "perf/verbs/memory.h"
 
 namespace perf {
 
@@ -133,7 +133,7 @@ Scene gather(const LookOptions& options, Verbs& verbs, const Stop& stop, const s
 // ---- the command --------------------------------------------------------------------------------
 std::vector<Diagnosis> examine(const Scene& scene) {
     std::vector<Diagnosis> out;
-    for (const auto checks : {device_checks(), adapter_checks(), limit_checks()}) {
+    for (const auto checks : {kDeviceChecks, kAdapterChecks, kLimitChecks}) {
         for (const Check& check : checks) {
             for (Finding& finding : check.look(scene))
                 out.push_back({check.id, std::move(finding)});
@@ -153,8 +153,11 @@ const Suite kDoctor = {
     .help = "check what this container can see; changes nothing",
     .port = "TCP port of the peer",
     .run = [](const LookOptions& look, Document& document) -> Result<> {
+        Verbs& verbs = document.around.verbs;
         const Stop& stop = document.around.stop;
-        Scene scene = gather(look, document.around.verbs, stop, "");
+        Scene scene = gather(look, verbs, stop, "");
+        const auto own = open_best_device(verbs, look.side.wish, scene.found.query.sources);
+        document.say(side_text("here", own_hello(), own ? std::optional(own->info) : std::nullopt));
         for (const Point& point : expand(Plan{})) {
             for (const Side side : {Side::Client, Side::Server})
                 scene.needed_bytes =

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// doctor: checks over one scene, and their layout for people and programs. Each check looks at a
-// Scene and says what it found, in one line for each object (device, port), with the change that
-// repairs it. A check never waits, never changes anything, and never fails itself: what it cannot
-// see is a warning.
+// doctor: checks over one scene. Each says what it found, in one line for each object (device,
+// port), with the change that repairs it. A check never waits, never changes anything, and never
+// fails itself: what it cannot see is a warning.
 #pragma once
 
 #include <optional>
@@ -18,12 +17,9 @@
 namespace perf {
 
 // ---- what the checks look at, gathered once -----------------------------------------------------
-// Devices, GID tables, interfaces, the way to the peer. Plain values, so that a test can set any of
-// them; files are read below `root` by the checks themselves, so that a test can put any content
-// there. Gathering changes nothing: devices are opened and closed, and the control port of the peer
-// is connected to and closed.
+// Plain values, so that a test can set any of them. Files are read below `root` by the checks.
+// Gathering changes nothing: devices are opened and closed, and so is a connection to the peer.
 
-// An interface of this network namespace.
 struct Interface {
     std::string name;
     bool up = false;
@@ -107,15 +103,12 @@ inline Findings skipped(std::string why) {
 
 // The tables of checks, in the order in which they are to be read: what comes first explains what
 // comes later.
-std::span<const Check> device_checks();   // with ports, what rdma-hook said, and the peer
-std::span<const Check> adapter_checks();  // of hardware, and what is around it
-std::span<const Check> limit_checks();    // of the process and the machine
+extern const std::span<const Check> kDeviceChecks;   // with ports, what rdma-hook said, the peer
+extern const std::span<const Check> kAdapterChecks;  // of hardware, and what is around it
+extern const std::span<const Check> kLimitChecks;    // of the process and the machine
 
 std::vector<Diagnosis> examine(const Scene& scene);
 
-// Members of a document of kind "doctor".
 Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer);
-
-extern const Suite kDoctor;
 
 }  // namespace perf

@@ -144,7 +144,7 @@ Findings check_clock(const Scene& scene) {
                    "tsc is not used (dmesg | grep clocksource)");
 }
 
-constexpr Check kLimitChecks[] = {
+constexpr Check kLimitTable[] = {
     {"memlock", check_memlock},
     {"rdma_cgroup", check_rdma_cgroup},
     {"cpu_quota", check_cpu_quota},
@@ -153,8 +153,6 @@ constexpr Check kLimitChecks[] = {
 };
 }  // namespace
 
-std::span<const Check> limit_checks() {
-    return kLimitChecks;
-}
+const std::span<const Check> kLimitChecks = kLimitTable;
 
 }  // namespace perf

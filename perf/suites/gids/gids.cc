@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/suites/gids/gids.h"
-
+#include "perf/report/suite.h"
 #include "perf/system/tcp.h"
 #include "perf/verbs/device.h"
 

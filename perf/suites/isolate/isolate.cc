@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "perf/system/reading.h"
-#include "perf/system/tcp.h"
 
 namespace perf {
 
@@ -18,11 +17,7 @@ constexpr size_t kMaxForeign = 32;
 constexpr uint16_t kAttemptStream = 1;  // of patterns: never that of a control run
 }  // namespace
 
-Result<Arena> Arena::enter(Verbs& verbs,
-                           Control control,
-                           const SideOptions& options,
-                           const std::string& root) {
-    Client client = TRY(Client::start(verbs, std::move(control), options));
+Result<Arena> Arena::enter(Client client, const SideOptions& options, const std::string& root) {
     if (!can(client.server(), kIsolationCapability))
         return make_error(Code::BadInput, "the server does not take part in isolation tests")
             .advise("start it with: rdma-perf serve --allow-isolation-tests --bind ADDRESS");
@@ -131,10 +126,6 @@ Result<std::optional<Mismatch>> Arena::damage() {
     return checked.wrong ? std::optional(checked.wrong->mismatch) : std::nullopt;
 }
 
-Result<Listening> Arena::listen() {
-    return parse<Listening>(TRY(ask("listen", Json::object(), "listening")));
-}
-
 Result<> Arena::say(
     Link& speaker, ibv_ah* to, const Listening& there, uint32_t queue_key, uint32_t number) {
     ibv_send_wr request{};
@@ -152,61 +143,47 @@ Result<std::vector<uint32_t>> Arena::hear(uint32_t until) {
     return parse_heard(TRY(ask("hear", {{"until", until}}, "heard", std::chrono::seconds(1))));
 }
 
-Result<> Arena::leave() {
-    TRY(ask("release", Json::object(), "released"));
-    return {};
-}
-
 // ---- the command --------------------------------------------------------------------------------
 namespace {
 ptrdiff_t count(const Trials& trials, IsolationVerdict verdict) {
-    return std::ranges::count_if(trials.done,
-                                 [&](const Trial& t) { return t.outcome.verdict == verdict; });
-}
-
-Result<Arena> enter(const LookOptions& look, const Surroundings& around) {
-    auto fd = TRY(connect_to(look.peer, look.port, Deadline::in(look.side.timeout), around.stop));
-    return Arena::enter(around.verbs, Control(std::move(fd), around.stop), look.side);
+    return std::ranges::count(
+        trials, verdict, [](const Trial& trial) { return trial.outcome.verdict; });
 }
 }  // namespace
 
-Trials try_isolation(Arena& arena) {
-    Trials trials;
-    auto done = [&]() -> Result<> {
-        for (const IsolationCheck& check : isolation_checks())
-            trials.done.push_back(
-                {&check, TRY(check.run(arena).context("check " + std::string(check.id)))});
-        return arena.leave();
-    }();
-    if (!done)
-        trials.error = std::move(done).error();
-    return trials;
+Result<> try_isolation(Arena& arena, const std::function<void(Trial)>& take) {
+    for (const IsolationCheck& check : kIsolationChecks)
+        take({&check, TRY(check.run(arena).context("check " + std::string(check.id)))});
+    TRY(arena.ask("release", Json::object(), "released"));
+    return {};
 }
 
 bool any_violation(const Trials& trials) {
     return count(trials, IsolationVerdict::Fail) != 0;
 }
 
-std::string to_text(const Trials& trials) {
-    std::string out;
-    for (const auto& [check, outcome] : trials.done) {
-        out += fmt::format(
-            "{:<14} {:<16} {}\n", name_of(outcome.verdict), check->id, outcome.observed);
-        if (outcome.verdict == IsolationVerdict::Fail)
-            out += fmt::format("{:<14} {:<16} expected: {}\n", "", "", check->expected);
-        if (!outcome.fix.empty())
-            out += fmt::format("{:<14} {:<16} -> {}\n", "", "", outcome.fix);
-    }
-    return out + fmt::format("{} failed, {} findings, {} passed, {} not applicable\n",
-                             count(trials, IsolationVerdict::Fail),
-                             count(trials, IsolationVerdict::Finding),
-                             count(trials, IsolationVerdict::Pass),
-                             count(trials, IsolationVerdict::NotApplicable));
+std::string to_text(const Trial& trial) {
+    const auto& [check, outcome] = trial;
+    std::string out =
+        fmt::format("{:<14} {:<16} {}\n", name_of(outcome.verdict), check->id, outcome.observed);
+    if (outcome.verdict == IsolationVerdict::Fail)
+        out += fmt::format("{:<14} {:<16} expected: {}\n", "", "", check->expected);
+    if (!outcome.fix.empty())
+        out += fmt::format("{:<14} {:<16} -> {}\n", "", "", outcome.fix);
+    return out;
+}
+
+std::string counts_text(const Trials& trials) {
+    return fmt::format("{} failed, {} findings, {} passed, {} not applicable\n",
+                       count(trials, IsolationVerdict::Fail),
+                       count(trials, IsolationVerdict::Finding),
+                       count(trials, IsolationVerdict::Pass),
+                       count(trials, IsolationVerdict::NotApplicable));
 }
 
 Json to_json(const Trials& trials, const std::string& peer) {
     Json out = {{"peer", peer}, {"violated", any_violation(trials)}, {"checks", Json::array()}};
-    for (const auto& [check, outcome] : trials.done)
+    for (const auto& [check, outcome] : trials)
         out["checks"].push_back({{"id", check->id},
                                  {"expected", check->expected},
                                  {"observed", outcome.observed},
@@ -221,14 +198,24 @@ const Suite kIsolate = {
     .host = "address or name of the server",
     .port = "TCP port",
     .run = [](const LookOptions& look, Document& document) -> Result<> {
-        auto arena = enter(look, document.around);
-        const Trials trials =
-            arena ? try_isolation(*arena) : Trials{.done = {}, .error = std::move(arena).error()};
-        if (!trials.done.empty())
-            document.say(to_text(trials));
+        Trials trials;
+        const auto done = [&]() -> Result<> {
+            auto clients =
+                TRY(connect_clients({&look.peer, 1}, look.port, look.side, document.around));
+            Client& client = clients.front();
+            const OnProcessors near(client.device().near);
+            document.say(sides_text(own_hello(), pairing_of(client)));
+            Arena arena = TRY(Arena::enter(std::move(client), look.side));
+            return try_isolation(arena, [&](Trial trial) {
+                document.say(to_text(trial));
+                trials.push_back(std::move(trial));
+            });
+        }();
+        if (!trials.empty())
+            document.say(counts_text(trials));
         document.members = to_json(trials, look.peer);
         document.exit = any_violation(trials) ? Exit::Isolation : Exit::Ok;
-        return trials.error ? Result<>(*trials.error) : Result<>();
+        return done;
     },
     .served = &kServedIsolation,
 };

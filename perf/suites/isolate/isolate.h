@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // isolate: checks in one arena, and their layout for people and programs. Each check tries what
-// must not work, or looks at what an attacker would see. isolation_checks() names them all. What
-// they try is aimed at this process and at the server that agreed to it, at nobody else.
-//
-// An Error of a check means that it could not be carried out (its control run failed, the server is
-// gone): that ends the tests, and says nothing about isolation.
+// must not work, or looks at what an attacker would see. What they try is aimed at this process and
+// at the server that agreed to it, at nobody else. An Error means that a check could not be carried
+// out: that ends the tests, and says nothing about isolation.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,14 +13,13 @@
 #include <vector>
 
 #include "perf/engine/link.h"
-#include "perf/measure/client.h"
+#include "perf/report/report.h"
 #include "perf/report/suite.h"
-#include "perf/verbs/device.h"
 
 namespace perf {
 
 // ---- the page that a server exposes (target.cc), as both sides know it --------------------------
-// What the queue pairs of both sides let the other side do.
+// Of the queue pairs of both sides.
 inline constexpr int kProbeAccess = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
 
 // The layout of the page: slot 0 of `in`.
@@ -51,8 +49,7 @@ struct Aim {
 class Arena {
   public:
     // Code::BadInput if the server does not take part. `root`: before each path that is read.
-    static Result<Arena> enter(Verbs& verbs,
-                               Control control,
+    static Result<Arena> enter(Client client,
                                const SideOptions& options,
                                const std::string& root = "");
 
@@ -73,13 +70,15 @@ class Arena {
     [[nodiscard]] bool leaked() const;
 
     // The same queue pair sends any number of datagrams.
-    Result<Listening> listen();
     Result<> say(
         Link& speaker, ibv_ah* to, const Listening& there, uint32_t queue_key, uint32_t number);
     Result<std::vector<uint32_t>> hear(uint32_t until);
 
-    // The server lets go of its page.
-    Result<> leave();
+    // Sends a message, and takes the server's answer of the kind.
+    Result<Json> ask(std::string_view type,
+                     Json body,
+                     std::string_view answer,
+                     std::chrono::milliseconds more = {});
 
     // ---- this side ------------------------------------------------------------------------------
     [[nodiscard]] Verbs& verbs() const { return *device().verbs; }
@@ -105,10 +104,6 @@ class Arena {
     Result<> look_around(const DeviceWish& wish);
     Result<ibv_wc> carry_out(const Aim& aim, uint32_t length);
     Result<> complete_control(ibv_wr_opcode opcode);
-    Result<Json> ask(std::string_view type,
-                     Json body,
-                     std::string_view answer,
-                     std::chrono::milliseconds more = {});
 
     [[nodiscard]] std::span<std::byte> page() const { return region_.bytes(); }
 
@@ -147,14 +142,13 @@ struct IsolationCheck {
 };
 
 // The table of checks, in the order in which they run.
-std::span<const IsolationCheck> isolation_checks();
+extern const std::span<const IsolationCheck> kIsolationChecks;
 
 // How much of a memory key has to be guessed by a peer that knows the one before it.
 // Bits, 0 to 32: an upper bound. Over the differences of successive keys (mod 2^32) each bit has an
 // entropy of its own, by how often it is 1; the sum of these is never less than the entropy of the
-// whole difference. Keys that are counted up give 0, random ones nearly 32; an index in the upper
-// bits over a random byte (rxe) gives 9, the byte and its carry. What only looks random, such as a
-// generator whose state can be computed, is not seen through.
+// whole difference. An index in the upper bits over a random byte (rxe) gives 9, the byte and its
+// carry. What only looks random is not seen through.
 double unknown_bits(std::span<const uint32_t> keys);
 
 // ---- all of them --------------------------------------------------------------------------------
@@ -163,22 +157,18 @@ struct Trial {
     Outcome outcome;
 };
 
-// As far as they could be carried out.
-struct Trials {
-    std::vector<Trial> done;
-    std::optional<Error> error;  // why not further
-};
+using Trials = std::vector<Trial>;
 
-Trials try_isolation(Arena& arena);
+// Each check is taken once it is done. An Error: why it went no further.
+Result<> try_isolation(Arena& arena, const std::function<void(Trial)>& take);
 
 bool any_violation(const Trials& trials);
 
-std::string to_text(const Trials& trials);
+std::string to_text(const Trial& trial);
+std::string counts_text(const Trials& trials);
 Json to_json(const Trials& trials, const std::string& peer);  // members of the document
 
-// Negative tests between this side and a server that agreed to them. The server's half is in
-// target.cc: one page is exposed until the client releases it.
-extern const Suite kIsolate;
+// The server's half (target.cc): one page is exposed until the client releases it.
 extern const ServedSuite kServedIsolation;
 
 }  // namespace perf

@@ -33,7 +33,7 @@ struct Target {
 
 class IsolationHalf : public ServerHalf {
   public:
-    explicit IsolationHalf(Lent lent) : lent_(std::move(lent)) {}
+    explicit IsolationHalf(Lent lent) : lent_(std::move(lent)), near_(lent_.device->near) {}
 
     Result<Json> answer(std::string_view type, const Json& frame) override {
         if (type == "isolate")
@@ -137,11 +137,8 @@ class IsolationHalf : public ServerHalf {
     // a second passes without any.
     Result<Json> hear(uint32_t until) {
         std::vector<uint32_t> heard;
-        const Waiting waiting{.control = lent_.control,
-                              .device = lent_.device,
-                              .patience = std::min<std::chrono::milliseconds>(
-                                  lent_.options->timeout, kListenPatience),
-                              .poll = {}};
+        Waiting waiting = lent_.waiting({});
+        waiting.patience = std::min<std::chrono::milliseconds>(waiting.patience, kListenPatience);
         while (target_->listener && heard.size() < kMaxHeard) {
             const auto completion = TRY(target_->listener->next(waiting));
             if (!completion)
@@ -158,6 +155,7 @@ class IsolationHalf : public ServerHalf {
     }
 
     Lent lent_;
+    OnProcessors near_;
     uint64_t seed_ = 0;
     std::optional<Target> target_;
 };

@@ -43,8 +43,13 @@ class Exercise::Getter {
                 out_.wrong = Wrong{key, version_, std::move(*what)};
                 return end_;
             }
-            if (begin >= warm)
-                count(begin, end);
+            if (begin < warm)
+                continue;
+            if (out_.gets++ == 0)
+                begin_ns_ = begin;
+            out_.elapsed_ns = end - begin_ns_;
+            out_.reads += reads_;
+            e_.latencies_.record(end - begin);
         }
         return end_;
     }
@@ -108,15 +113,6 @@ class Exercise::Getter {
         return true;
     }
 
-    void count(uint64_t begin, uint64_t end) noexcept {
-        if (out_.gets == 0)
-            begin_ns_ = begin;
-        out_.elapsed_ns = end - begin_ns_;
-        ++out_.gets;
-        out_.reads += reads_;
-        e_.latencies_.record(end - begin);
-    }
-
     Exercise& e_;
     uint32_t version_;
     C& completer_;
@@ -167,7 +163,9 @@ Result<> Exercise::connect() {
         return make_error(Code::BadInput, "the server's table is smaller than it must be");
     if (opened.mtu > own.active_mtu)
         return make_error(Code::BadInput, "the server chose a path MTU that our port cannot do");
-    agreed_ = {.mtu = opened.mtu, .poll = waiting_.poll, .server_poll = opened.poll};
+    agreed_ = {{"mtu_bytes", opened.mtu},
+               {"poll", perf::name_of(waiting_.poll)},
+               {"server_poll", perf::name_of(opened.poll)}};
     return link_.connect(peer, table_, opened.mtu);
 }
 

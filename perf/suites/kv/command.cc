@@ -5,36 +5,43 @@
 
 #include <CLI/CLI.hpp>
 
-#include "perf/report/report.h"
 #include "perf/suites/kv/kv.h"
 
 namespace perf::kv {
 
-void add_options(CLI::App& app, Words& words) {
+std::function<Result<Plan>()> declare_plan(CLI::App& app) {
+    struct Words {
+        Plan plan;  // of options that are plain numbers
+        std::string value = "64";
+        std::string time = "500ms";
+        std::string poll = "auto";
+        std::optional<uint64_t> seed;
+    };
+
+    const auto words = std::make_shared<Words>();
     const auto add = [&](const char* name, auto& value, const char* help) {
         app.add_option(name, value, help)->capture_default_str();
     };
-    add("--keys", words.plan.shape.keys, "number of keys in the table");
-    add("--value", words.value, "bytes of each value, up to 4096");
-    add("--zipf", words.plan.skew, "skew of the keys that are asked for; 0: uniform");
-    add("--time", words.time, "time of each trial");
-    add("--reps", words.plan.reps, "trials of each method, in turn");
-    add("--poll", words.poll, "auto, spin, yield, event, hybrid or hybrid:Nus");
-    app.add_option("--seed", words.seed, "seed of values, hash and draws (default: random)");
-}
-
-Result<Plan> parse_plan(const Words& words, uint64_t seed) {
-    Plan plan = words.plan;
-    plan.shape.value = TRY(parse_size(words.value).context("--value"));
-    plan.shape.seed = words.seed.value_or(seed);
-    TRY(check_limits(plan.shape));
-    // Not a number is neither.
-    if (!(plan.skew >= 0 && plan.skew <= kMaxSkew))
-        return make_error(Code::Usage, "--zipf {} is not from 0 to {}", plan.skew, kMaxSkew);
-    plan.time_ms = TRY(parse_time_ms(words.time));
-    TRY(check_reps(plan.reps, 2));
-    plan.poll = TRY(parse_poll(words.poll));
-    return plan;
+    add("--keys", words->plan.shape.keys, "number of keys in the table");
+    add("--value", words->value, "bytes of each value, up to 4096");
+    add("--zipf", words->plan.skew, "skew of the keys that are asked for; 0: uniform");
+    add("--time", words->time, "time of each trial");
+    add("--reps", words->plan.reps, "trials of each method, in turn");
+    add("--poll", words->poll, "auto, spin, yield, event, hybrid or hybrid:Nus");
+    app.add_option("--seed", words->seed, "seed of values, hash and draws (default: random)");
+    return [words]() -> Result<Plan> {
+        Plan plan = words->plan;
+        plan.shape.value = TRY(parse_size(words->value).context("--value"));
+        plan.shape.seed = words->seed.value_or(random_seed());
+        TRY(check_limits(plan.shape));
+        // Not a number is neither.
+        if (!(plan.skew >= 0 && plan.skew <= kMaxSkew))
+            return make_error(Code::Usage, "--zipf {} is not from 0 to {}", plan.skew, kMaxSkew);
+        plan.time_ms = TRY(parse_time_ms(words->time));
+        TRY(check_reps(plan.reps, 2));
+        plan.poll = TRY(parse_poll(words->poll));
+        return plan;
+    };
 }
 
 // ---- report -------------------------------------------------------------------------------------
@@ -207,12 +214,10 @@ Json to_json(const Findings& findings) {
                    {{"ratio", ratio.ratio},
                     {"ci95", perf::to_json(ratio.interval)},
                     {"verdict", perf::name_of(judge(ratio, Better::Higher))}}}}}};
-    if (findings.server)
-        out["env"] = {{"client", side_json(own_hello(), findings.client_device)},
-                      {"server", side_json(*findings.server, findings.server_device)},
-                      {"mtu_bytes", findings.agreed.mtu},
-                      {"poll", perf::name_of(findings.agreed.poll)},
-                      {"server_poll", perf::name_of(findings.agreed.server_poll)}};
+    if (findings.pair) {
+        out["env"] = sides_json(own_hello(), *findings.pair);
+        out["env"].update(findings.agreed);
+    }
     for (const Trial& trial : findings.trials)
         out["results"].push_back(json_of(trial));
     return out;
@@ -225,7 +230,7 @@ namespace perf {
 namespace {
 // Both methods in each repetition, every second time the other way round: what drifts with time
 // drifts away.
-Result<> exercise(kv::Exercise& exercise, const Surroundings& around, kv::Findings& findings) {
+Result<> exercise(kv::Exercise& exercise, const Document& document, kv::Findings& findings) {
     uint32_t version = 0;
     for (uint32_t rep = 1; rep <= findings.plan.reps; ++rep) {
         std::array order = {kv::Method::Send, kv::Method::Read};
@@ -233,7 +238,7 @@ Result<> exercise(kv::Exercise& exercise, const Surroundings& around, kv::Findin
             std::ranges::reverse(order);
         for (const kv::Method method : order) {
             findings.trials.push_back(TRY(exercise.run(method, rep, ++version)));
-            print(around.err, kv::trial_line(findings.trials.back()));
+            document.say(kv::trial_line(findings.trials.back()));
             if (findings.trials.back().wrong)
                 return {};
         }
@@ -243,19 +248,18 @@ Result<> exercise(kv::Exercise& exercise, const Surroundings& around, kv::Findin
 }  // namespace
 
 Result<> kv_exercise(const LookOptions& look, const kv::Plan& plan, Document& document) {
-    kv::Findings findings;
-    findings.plan = plan;
-    auto done = [&]() -> Result<> {
+    kv::Findings findings{.plan = plan};
+    const auto done = [&]() -> Result<> {
         auto clients = TRY(connect_clients({&look.peer, 1}, look.port, look.side, document.around));
         Client& client = clients.front();
-        findings.server = client.server();
-        findings.client_device = client.device().info;
-        findings.server_device = client.server_device();
+        const OnProcessors near(client.device().near);  // and so its buffers and its thread
+        findings.pair = pairing_of(client);
+        document.say(sides_text(own_hello(), *findings.pair));
         TRY(client.watch_idle());
         const auto opened = TRY(kv::Exercise::open(client, plan, look.side.timeout)
                                     .context("opening the key-value exercise"));
         findings.agreed = opened->agreed();
-        TRY(exercise(*opened, document.around, findings).context("measuring GETs"));
+        TRY(exercise(*opened, document, findings).context("measuring GETs"));
         return opened->close();
     }();
     // What was measured before an error is worth having.
@@ -272,10 +276,8 @@ const Suite kKv = {
     .host = "address or name of a server",
     .port = "TCP port",
     .declare = [](CLI::App& app) -> std::function<Result<SuiteRun>()> {
-        const auto words = std::make_shared<kv::Words>();
-        kv::add_options(app, *words);
-        return [words]() -> Result<SuiteRun> {
-            const kv::Plan plan = TRY(kv::parse_plan(*words, random_seed()));
+        return [read = kv::declare_plan(app)]() -> Result<SuiteRun> {
+            const kv::Plan plan = TRY(read());
             return SuiteRun([plan](const LookOptions& look, Document& document) {
                 return kv_exercise(look, plan, document);
             });

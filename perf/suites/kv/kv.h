@@ -4,6 +4,7 @@
 // value that comes back is checked.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,15 +12,12 @@
 
 #include "perf/engine/link.h"
 #include "perf/engine/ring.h"
-#include "perf/measure/client.h"
+#include "perf/report/report.h"
 #include "perf/report/suite.h"
 #include "perf/suites/kv/table.h"
 #include "perf/verbs/limit.h"
 
 namespace perf {
-
-extern const Suite kKv;
-
 namespace kv {
 
 // How a GET is done: asked of the server's thread, or read from its memory.
@@ -33,22 +31,9 @@ struct Plan {
     Poll poll;
 };
 
-// ---- the command line (command.cc) --------------------------------------------------------------
-// The words as they are given; parse_plan() makes values of them.
-struct Words {
-    Plan plan;  // of options that are plain numbers
-    std::string value = "64";
-    std::string time = "500ms";
-    std::string poll = "auto";
-    std::optional<uint64_t> seed;
-};
-
-// `words` must live until the command line is parsed.
-void add_options(CLI::App& app, Words& words);
-
-// `seed`: where the words name none. Code::Usage or Code::BadInput that names option, value and
-// what is allowed.
-Result<Plan> parse_plan(const Words& words, uint64_t seed);
+// Declares the options (command.cc). What it returns reads them, once the command line is parsed:
+// Code::Usage or Code::BadInput that names option, value and what is allowed.
+std::function<Result<Plan>()> declare_plan(CLI::App& app);
 
 // ---- messages (server.cc; docs/rdma-perf/protocol.md) -------------------------------------------
 // As message.h has those of points. A GET of method "send" is a message of 8 bytes, the key; the
@@ -82,7 +67,6 @@ inline int send_message(Link& link, ibv_sge from, uint64_t before) noexcept {
 }
 
 // ---- the client's side (client.cc) --------------------------------------------------------------
-// A value that is not as it should be.
 struct Wrong {
     uint32_t key = 0;
     uint32_t version = 0;
@@ -101,13 +85,6 @@ struct Trial {
     std::optional<Wrong> wrong;  // then nothing of the above counts
 };
 
-// What both sides agreed on.
-struct Agreed {
-    uint32_t mtu = 0;
-    Poll poll;
-    Poll server_poll;
-};
-
 class Exercise {
   public:
     // Code::Unsupported if the server has no such exercise. The client must live longer, and can
@@ -122,7 +99,8 @@ class Exercise {
 
     Result<> close();
 
-    [[nodiscard]] const Agreed& agreed() const { return agreed_; }
+    // What both sides agreed on: members of "env".
+    [[nodiscard]] const Json& agreed() const { return agreed_; }
 
   private:
     template <class C>
@@ -146,7 +124,7 @@ class Exercise {
     Waiting waiting_;
     std::vector<uint32_t> keys_;  // in the order in which both methods ask for them
     Endpoint table_;
-    Agreed agreed_;
+    Json agreed_;
     Histogram latencies_;  // of the running trial
     Region buffer_;        // has a slot, and behind it the request
     Link link_;
@@ -155,12 +133,9 @@ class Exercise {
 // ---- report (command.cc) ------------------------------------------------------------------------
 struct Findings {
     Plan plan;
-    // Once a server was reached.
-    std::optional<Hello> server;
-    DeviceInfo client_device;
-    DeviceInfo server_device;
-    Agreed agreed;
-    std::vector<Trial> trials;
+    std::optional<Pairing> pair = {};  // once a server was reached
+    Json agreed = {{"mtu_bytes", 0}, {"poll", "auto"}, {"server_poll", "auto"}};
+    std::vector<Trial> trials = {};
 
     [[nodiscard]] bool corrupt() const;
 };
@@ -170,7 +145,6 @@ std::string trial_line(const Trial& trial);
 // A table of both methods over all repetitions, with the ratio of READ to SEND in GETs per second.
 std::string table_of(const Findings& findings);
 
-// Members of a document of kind "kv".
 Json to_json(const Findings& findings);
 }  // namespace kv
 

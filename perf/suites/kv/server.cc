@@ -81,7 +81,7 @@ constexpr std::string_view kExchange[] = {"kv_open", "kv_start", "kv_stop", "kv_
 
 class ExerciseHalf : public ServerHalf {
   public:
-    explicit ExerciseHalf(Lent lent) : lent_(std::move(lent)) {}
+    explicit ExerciseHalf(Lent lent) : lent_(std::move(lent)), near_(lent_.device->near) {}
 
     Result<Json> answer(std::string_view type, const Json& frame) override {
         if (type == "kv_open" && !service_)
@@ -95,10 +95,9 @@ class ExerciseHalf : public ServerHalf {
         return message("kv_closed");
     }
 
-    [[nodiscard]] std::optional<Busy> busy() const override {
-        if (!service_ || !service_->crew)
-            return std::nullopt;
-        return Busy{.crew = service_->crew.get(), .waiting = &service_->waiting};
+    [[nodiscard]] Busy busy() const override {
+        return service_ ? Busy{.crew = service_->crew.get(), .waiting = &service_->waiting}
+                        : Busy{};
     }
 
   private:
@@ -112,10 +111,8 @@ class ExerciseHalf : public ServerHalf {
         const auto poll = TRY(read_member<Poll>(frame, "poll"));
         const Endpoint remote = TRY(the_endpoint(TRY(parse_endpoints(frame))));
         const Device& device = *lent_.device;
-        const Waiting waiting{.control = lent_.control,
-                              .device = lent_.device,
-                              .patience = lent_.options->timeout,
-                              .poll = resolve_poll(poll, Transport::Rc, 1, poll_place(device))};
+        const Waiting waiting =
+            lent_.waiting(resolve_poll(poll, Transport::Rc, 1, poll_place(device)));
         auto table = TRY(Region::create(device, shape.table_bytes(), IBV_ACCESS_REMOTE_READ));
         auto requests =
             TRY(Region::create(device, size_t{kReceives} * kRequestBytes, IBV_ACCESS_LOCAL_WRITE));
@@ -168,6 +165,7 @@ class ExerciseHalf : public ServerHalf {
     }
 
     Lent lent_;
+    OnProcessors near_;  // and so the table and the thread
     std::unique_ptr<Service> service_;
 };
 }  // namespace

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of the key-value exercise: open addressing with linear probing in one piece of memory,
-// so that a client can find a key by computing where it may be and reading there. Pure: nothing
-// here knows a device.
+// so that a client can compute where a key may be, and read there.
 //
-// A slot is its key and version (64 bits each, of this machine's order: a pattern is, too) and the
-// value, padded to 8 bytes. The value is the pattern (pattern.h) of seed, version and key, so a
-// slot that is of another key, of an earlier filling, or of two fillings at once, cannot look
-// right. There are twice as many slots as keys, and one more behind them that is always empty: the
-// answer for a key that is not there.
+// A slot is its key and version (64 bits each, of this machine's order) and the value, padded to 8
+// bytes: the pattern (pattern.h) of seed, version and key. So a slot of another key, or of another
+// filling, cannot look right. There are twice as many slots as keys, and one more behind them that
+// is always empty: the answer for a key that is not there.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +39,7 @@ struct Shape {
 
     [[nodiscard]] size_t table_bytes() const { return (size_t{slots()} + 1) * slot_bytes(); }
 
-    // Where the slot that is looked at after `probe` others starts, in bytes from the table's
-    // start.
+    // Where the slot starts that is looked at after `probe` others.
     [[nodiscard]] size_t place(uint64_t key, uint32_t probe) const;
 
     // Of the slot that is always empty.

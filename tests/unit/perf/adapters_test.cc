@@ -429,20 +429,51 @@ size_t threads_on_one_processor() {
     return out;
 }
 
+// An adapter that is near to the first of these processors.
+Device device_near_one(FakeVerbs& verbs, const cpu_set_t& processors) {
+    Device device = open_best_device(verbs, {}, {parse_address("127.0.0.1").value()}).value();
+    EXPECT_FALSE(device.near) << "sysfs has no such adapter";
+    device.near.emplace();
+    CPU_ZERO(&*device.near);
+    size_t first = 0;
+    while (!CPU_ISSET(first, &processors))
+        ++first;
+    CPU_SET(first, &*device.near);
+    return device;
+}
+
+// What serves a suite is on the thread of its session, or on threads that this one starts.
+TEST(Suites, StayNearTheAdapterWhileTheyAreServed) {
+    const auto before = own_processors();
+    ASSERT_TRUE(before);
+    if (CPU_COUNT(&*before) == 1)
+        GTEST_SKIP() << "this machine has one processor: all threads are on it";
+    FakeVerbs verbs({adapter()});
+    const Device device = device_near_one(verbs, *before);
+    for (const Suite* suite : all_suites()) {
+        if (suite->served == nullptr)
+            continue;
+        auto half = suite->served->make({.control = {},
+                                         .options = {},
+                                         .device = &device,
+                                         .peer = {},
+                                         .account = {},
+                                         .await = {}});
+        const auto now = own_processors();
+        EXPECT_TRUE(now && CPU_EQUAL(&*now, &*device.near)) << suite->name;
+        half.reset();
+        const auto after = own_processors();
+        EXPECT_TRUE(after && CPU_EQUAL(&*after, &*before)) << suite->name;
+    }
+}
+
 TEST(Team, ItsThreadsStayNearTheAdapter) {
     const auto before = own_processors();
     ASSERT_TRUE(before);
     if (CPU_COUNT(&*before) == 1)
         GTEST_SKIP() << "this machine has one processor: all threads are on it";
     FakeVerbs verbs({adapter()});
-    Device device = open_best_device(verbs, {}, {parse_address("127.0.0.1").value()}).value();
-    EXPECT_FALSE(device.near) << "sysfs has no such adapter";
-    device.near.emplace();
-    CPU_ZERO(&*device.near);
-    size_t first = 0;
-    while (!CPU_ISSET(first, &*before))
-        ++first;
-    CPU_SET(first, &*device.near);
+    const Device device = device_near_one(verbs, *before);
     Point p = point(Verb::Send, Mode::Bandwidth);
     p.qps = p.threads = 2;
     QuietControl quiet;

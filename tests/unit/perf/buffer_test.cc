@@ -304,11 +304,11 @@ TEST(Compare, OtherMemoryIsRefused) {
     Report report = test::sample_report();
     report.pairs.front().server_device->memory = "cuda:0";
     const auto file = [](const Report& from, const char* name) {
-        return parse_report(to_json(from).dump(), name).value();
+        return parse_report(test::document_of(from).dump(), name).value();
     };
     const auto gpu = file(report, "gpu");
     const auto host = file(test::sample_report(), "host");
-    base::Json old = to_json(test::sample_report());
+    base::Json old = test::document_of(test::sample_report());
     old["env"]["server"]["device"].erase("memory");
     const auto before = parse_report(old.dump(), "before").value();
     EXPECT_TRUE(compare_reports(before, host, {}).fair());

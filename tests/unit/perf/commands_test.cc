@@ -317,6 +317,9 @@ TEST_F(Commands, KvComparesBothWaysToGet) {
     EXPECT_LE(ratio["ci95"][0], ratio["ratio"]);
     EXPECT_TRUE(ratio["verdict"].is_string());
     EXPECT_TRUE(json["errors"].empty());
+    EXPECT_THAT(err_.text(), HasSubstr("client rxe0 ("));
+    EXPECT_THAT(err_.text(), HasSubstr("\nserver rxe0 ("));
+    EXPECT_THAT(err_.text(), HasSubstr("\nsend  rep 1   "));
     EXPECT_THAT(err_.text(), HasSubstr("read/send, gets per second: "));
     // The connection is good for points afterwards as before; the server is.
     EXPECT_EQ(run_against(port), Exit::Ok) << err_.text();

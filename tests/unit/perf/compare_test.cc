@@ -28,7 +28,7 @@ ReportFile file_of(const Json& report, const std::string& name) {
 }
 
 ReportFile sample_file(const std::string& name, double factor = 1) {
-    return file_of(to_json(test::sample_report(factor)), name);
+    return file_of(test::document_of(test::sample_report(factor)), name);
 }
 
 std::vector<Verdict> verdicts(const Comparison& comparison) {
@@ -61,14 +61,14 @@ TEST(Compare, MoreBandwidthIsFasterMoreLatencySlower) {
 TEST(Compare, OneRepetitionIsNotEnough) {
     Report report = test::sample_report();
     report.results.resize(2);
-    const auto file = file_of(to_json(report), "b");
+    const auto file = file_of(test::document_of(report), "b");
     const auto comparison = compare_reports(sample_file("a"), file, {});
     EXPECT_THAT(verdicts(comparison), testing::Each(Verdict::NotEnoughData));
     EXPECT_FALSE(comparison.meets(Expect::NotSlower)) << "unknown is not good";
 }
 
 TEST(Compare, UnequalSettingsAreRefusedUntilAllowed) {
-    Json report = to_json(test::sample_report());
+    Json report = test::document_of(test::sample_report());
     for (Json& result : report["results"])
         result["point"]["mtu_bytes"] = 4096;
     report["env"]["server"]["kernel"] = "6.8.0";
@@ -93,12 +93,12 @@ TEST(Compare, UnequalSettingsAreRefusedUntilAllowed) {
 
 TEST(Compare, AdaptersAreToldApartWhereBothReportsTell) {
     Report report = test::sample_report();
-    const auto silent = file_of(to_json(report), "silent");
+    const auto silent = file_of(test::document_of(report), "silent");
     report.pairs.front().client_device->identity = {.part = "02c9:1017", .firmware = "16.35.4030"};
-    const auto older = file_of(to_json(report), "older");
+    const auto older = file_of(test::document_of(report), "older");
     report.pairs.front().client_device->identity = {
         .part = "02c9:101d", .firmware = "22.41.1000", .pcie = "16.0 GT/s PCIe x8"};
-    const auto newer = file_of(to_json(report), "newer");
+    const auto newer = file_of(test::document_of(report), "newer");
     EXPECT_TRUE(compare_reports(silent, newer, {}).fair());
     const auto refused = compare_reports(older, newer, {"firmware"});
     EXPECT_FALSE(refused.fair());
@@ -111,13 +111,13 @@ TEST(Compare, AdaptersAreToldApartWhereBothReportsTell) {
 TEST(Compare, MachinesAreToldApartWhereBothReportsTell) {
     Report report = test::sample_report();
     report.client.platform = report.pairs.front().server.platform = {};
-    const auto silent = file_of(to_json(report), "silent");
+    const auto silent = file_of(test::document_of(report), "silent");
     report.pairs.front().server.platform = {
         .cpu = "one", .governor = "powersave", .rdma_core = "44.0"};
-    const auto before = file_of(to_json(report), "before");
+    const auto before = file_of(test::document_of(report), "before");
     report.pairs.front().server.platform = {
         .cpu = "other", .governor = "performance", .rdma_core = "58.0"};
-    const auto after = file_of(to_json(report), "after");
+    const auto after = file_of(test::document_of(report), "after");
     EXPECT_TRUE(compare_reports(silent, after, {}).fair());
     const auto refused = compare_reports(before, after, {});
     EXPECT_FALSE(refused.fair());
@@ -133,7 +133,7 @@ TEST(Compare, MachinesAreToldApartWhereBothReportsTell) {
 
 TEST(Compare, EverySettingOfAPointCounts) {
     for (const Setting& setting : kPointSettings) {
-        Json report = to_json(test::sample_report());
+        Json report = test::document_of(test::sample_report());
         for (Json& result : report["results"])
             result["point"][std::string(setting.member)] = "other";
         const auto b = file_of(report, "b");
@@ -151,7 +151,7 @@ TEST(Compare, ReportsOfOlderProgramsHaveWhatTheyMeasuredWith) {
     Report strict = test::sample_report();
     for (PointResult& result : strict.results)
         result.point.ordering = result.server_ordering = Ordering::Strict;
-    Json old = to_json(strict);
+    Json old = test::document_of(strict);
     for (Json& result : old["results"]) {
         for (const Setting& setting : kPointSettings) {
             if (!setting.before.empty())
@@ -159,7 +159,7 @@ TEST(Compare, ReportsOfOlderProgramsHaveWhatTheyMeasuredWith) {
         }
     }
     const auto before = file_of(old, "old");
-    EXPECT_TRUE(compare_reports(before, file_of(to_json(strict), "new"), {}).fair());
+    EXPECT_TRUE(compare_reports(before, file_of(test::document_of(strict), "new"), {}).fair());
     const auto refused = compare_reports(before, sample_file("relaxed"), {});
     EXPECT_THAT(refusal_text(refused, before, sample_file("relaxed")),
                 HasSubstr("client's PCIe ordering: \"strict\" in old, \"relaxed\" in relaxed"));
@@ -167,7 +167,7 @@ TEST(Compare, ReportsOfOlderProgramsHaveWhatTheyMeasuredWith) {
 }
 
 TEST(Compare, LengthAndVerificationAreNoReason) {
-    Json report = to_json(test::sample_report());
+    Json report = test::document_of(test::sample_report());
     for (Json& result : report["results"]) {
         result["point"]["verify"] = "off";
         result["point"]["time_ms"] = 9;
@@ -177,7 +177,7 @@ TEST(Compare, LengthAndVerificationAreNoReason) {
 }
 
 TEST(Compare, PointsOfOneFileOnlyAreListed) {
-    Json report = to_json(test::sample_report());
+    Json report = test::document_of(test::sample_report());
     for (Json& result : report["results"]) {
         if (result["point"]["mode"] == "lat")
             result["point"]["size_bytes"] = 128;
@@ -194,7 +194,7 @@ TEST(Compare, PointsOfOneFileOnlyAreListed) {
 
 // A report with several settings of one point: each meets its equal, not its sibling.
 TEST(Compare, SettingsOnPurposeMeetTheirEqual) {
-    Json report = to_json(test::sample_report());
+    Json report = test::document_of(test::sample_report());
     Json more = report["results"];
     for (Json& result : more)
         result["point"]["transport"] = "ud";
@@ -211,14 +211,14 @@ TEST(Compare, WrongDataIsSaidAndNeverAsExpected) {
     Report report = test::sample_report();
     report.results.push_back(test::wrong_result(7));
     const auto a = sample_file("a");
-    const auto b = file_of(to_json(report), "b");
+    const auto b = file_of(test::document_of(report), "b");
     const auto comparison = compare_reports(a, b, {});
     EXPECT_THAT(comparison.wrong, ElementsAre("write bw 4 KiB: 1 of 7 repetitions in b"));
     EXPECT_FALSE(comparison.meets(Expect::Equal));
 }
 
 TEST(Compare, ForeignTextCannotDriveTheTerminal) {
-    Json report = to_json(test::sample_report());
+    Json report = test::document_of(test::sample_report());
     report["started"] = "\x1b[2J";
     for (Json& result : report["results"])
         result["point"]["verb"] = "\x1b[31m";
@@ -242,8 +242,8 @@ TEST(Compare, JsonHasEveryRow) {
 class CompareCommand : public testing::Test {
   protected:
     void SetUp() override {
-        put("a.json", to_json(test::sample_report()).dump());
-        put("b.json", to_json(test::sample_report(1.5)).dump());
+        put("a.json", test::document_of(test::sample_report()).dump());
+        put("b.json", test::document_of(test::sample_report(1.5)).dump());
     }
 
     void put(const std::string& name, const std::string& text) {
@@ -300,13 +300,13 @@ TEST_F(CompareCommand, JsonOnStandardOutputMovesTheTable) {
 TEST_F(CompareCommand, NothingInCommonIsRefused) {
     Report report = test::sample_report();
     report.results.clear();
-    put("empty.json", to_json(report).dump());
+    put("empty.json", test::document_of(report).dump());
     EXPECT_EQ(run_compare("empty.json", std::nullopt), Exit::Usage);
     EXPECT_THAT(text_of("err"), HasSubstr("no point was measured in both"));
 }
 
 TEST_F(CompareCommand, UnequalSettingsAreExitTwoWithALineEach) {
-    Json report = to_json(test::sample_report());
+    Json report = test::document_of(test::sample_report());
     report["env"]["client"]["kernel"] = "7.3";
     put("kernel.json", report.dump());
     EXPECT_EQ(run_compare("kernel.json", std::nullopt), Exit::Usage);

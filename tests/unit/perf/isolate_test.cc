@@ -40,31 +40,50 @@ test::FakeDevice foreign_device() {
     return device;
 }
 
+struct Tried {
+    Trials done;
+    std::optional<base::Error> error;  // why not further
+};
+
+std::string text_of(const Tried& tried) {
+    std::string out;
+    for (const Trial& trial : tried.done)
+        out += to_text(trial);
+    return out;
+}
+
 class Isolation : public testing::Test {
   protected:
-    Trials try_it(FakeVerbs& verbs, std::chrono::milliseconds timeout = 2s) {
+    Tried try_it(FakeVerbs& verbs, std::chrono::milliseconds timeout = 2s) {
         verbs.heed_memory_limit();
         Pair pair(verbs, consenting(timeout));
-        Trials trials = [&] {
-            auto arena = Arena::enter(verbs, pair.control(), options(timeout), root_.path());
-            if (!arena)
-                return Trials{.done = {}, .error = std::move(arena).error()};
-            return try_isolation(*arena);
+        Tried trials;
+        const auto done = [&]() -> base::Result<> {
+            Arena arena = TRY(enter(verbs, pair, timeout));
+            return try_isolation(arena,
+                                 [&](Trial trial) { trials.done.push_back(std::move(trial)); });
         }();
+        if (!done)
+            trials.error = done.error();
         (void)pair.outcome();
         EXPECT_EQ(verbs.objects(), 0U) << "objects are left";
         EXPECT_EQ(verbs.complaint(), "");
         return trials;
     }
 
-    static const Outcome& of(const Trials& trials, std::string_view id) {
+    base::Result<Arena> enter(FakeVerbs& verbs, Pair& pair, std::chrono::milliseconds timeout) {
+        const SideOptions side = options(timeout);
+        return Arena::enter(TRY(Client::start(verbs, pair.control(), side)), side, root_.path());
+    }
+
+    static const Outcome& of(const Tried& trials, std::string_view id) {
         const auto it = std::ranges::find_if(
             trials.done, [&](const Trial& trial) { return trial.check->id == id; });
         EXPECT_NE(it, trials.done.end()) << id;
         return it->outcome;
     }
 
-    static Ids with(const Trials& trials, IsolationVerdict verdict) {
+    static Ids with(const Tried& trials, IsolationVerdict verdict) {
         Ids ids;
         for (const Trial& trial : trials.done) {
             if (trial.outcome.verdict == verdict)
@@ -78,12 +97,12 @@ class Isolation : public testing::Test {
 
 TEST_F(Isolation, AllBarriersHold) {
     FakeVerbs verbs({own_device()});
-    const Trials trials = try_it(verbs);
+    const Tried trials = try_it(verbs);
     ASSERT_FALSE(trials.error) << trials.error->message();
-    EXPECT_EQ(trials.done.size(), isolation_checks().size());
+    EXPECT_EQ(trials.done.size(), kIsolationChecks.size());
     EXPECT_EQ(with(trials, IsolationVerdict::NotApplicable), Ids{"foreign_source"});
     EXPECT_EQ(with(trials, IsolationVerdict::Pass).size(), trials.done.size() - 1)
-        << to_text(trials);
+        << text_of(trials);
     EXPECT_THAT(of(trials, "read_only").observed,
                 HasSubstr("write: remote access error; memory unchanged"));
     EXPECT_THAT(of(trials, "memory_limit").observed, HasSubstr("Cannot allocate memory"));
@@ -99,10 +118,10 @@ class IsolationLeak : public Isolation, public testing::WithParamInterface<LeakC
 TEST_P(IsolationLeak, IsFoundByItsChecksAndNoOther) {
     FakeVerbs verbs({own_device()});
     verbs.leak(GetParam().leak);
-    const Trials trials = try_it(verbs);
+    const Tried trials = try_it(verbs);
     ASSERT_FALSE(trials.error) << trials.error->message();
     EXPECT_THAT(with(trials, IsolationVerdict::Fail), UnorderedElementsAreArray(GetParam().failed))
-        << to_text(trials);
+        << text_of(trials);
     for (const Trial& trial : trials.done) {
         if (trial.outcome.verdict == IsolationVerdict::Fail) {
             EXPECT_NE(trial.outcome.fix, "");
@@ -130,9 +149,9 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(Isolation, ARefusalByAnotherNameIsAFinding) {
     FakeVerbs verbs({own_device()});
     verbs.refuse_access_as(IBV_WC_REM_OP_ERR);
-    const Trials trials = try_it(verbs);
+    const Tried trials = try_it(verbs);
     ASSERT_FALSE(trials.error) << trials.error->message();
-    EXPECT_EQ(with(trials, IsolationVerdict::Fail), Ids{}) << to_text(trials);
+    EXPECT_EQ(with(trials, IsolationVerdict::Fail), Ids{}) << text_of(trials);
     EXPECT_EQ(of(trials, "wrong_key").verdict, IsolationVerdict::Finding);
     EXPECT_EQ(of(trials, "read_only").verdict, IsolationVerdict::Finding);
     EXPECT_THAT(of(trials, "wrong_key").observed, HasSubstr("memory unchanged"));
@@ -141,7 +160,7 @@ TEST_F(Isolation, ARefusalByAnotherNameIsAFinding) {
 TEST_F(Isolation, KeysThatAreCountedUpAreAFinding) {
     FakeVerbs verbs({own_device()});
     verbs.leak(Leak::KeysInOrder);
-    const Trials trials = try_it(verbs);
+    const Tried trials = try_it(verbs);
     EXPECT_EQ(with(trials, IsolationVerdict::Finding), Ids{"key_guessing"});
     EXPECT_THAT(of(trials, "key_guessing").observed, HasSubstr("at most 0.0 of 32 bits"));
 }
@@ -150,24 +169,24 @@ TEST_F(Isolation, ForeignDeviceThatIsRefused) {
     auto foreign = foreign_device();
     foreign.open_error = EPERM;
     FakeVerbs verbs({own_device(), foreign});
-    const Trials trials = try_it(verbs);
+    const Tried trials = try_it(verbs);
     EXPECT_EQ(of(trials, "foreign_devices").verdict, IsolationVerdict::Pass);
     EXPECT_THAT(of(trials, "foreign_devices").observed, HasSubstr("rxe1 ("));
     EXPECT_EQ(of(trials, "foreign_gids").observed, "0 foreign GIDs");
-    EXPECT_FALSE(any_violation(trials));
+    EXPECT_FALSE(any_violation(trials.done));
 }
 
 TEST_F(Isolation, DeviceThatOnlySysfsShows) {
     root_.put("sys/class/infiniband/mlx5_7/node_type", "1: CA\n");
     FakeVerbs verbs({own_device()});
-    const Trials trials = try_it(verbs);
+    const Tried trials = try_it(verbs);
     EXPECT_EQ(of(trials, "foreign_devices").verdict, IsolationVerdict::Pass);
     EXPECT_THAT(of(trials, "foreign_devices").observed, HasSubstr("mlx5_7"));
 }
 
 TEST_F(Isolation, ForeignDeviceThatOpens) {
     FakeVerbs verbs({own_device(), foreign_device()});
-    const Trials trials = try_it(verbs);
+    const Tried trials = try_it(verbs);
     ASSERT_FALSE(trials.error) << trials.error->message();
     EXPECT_THAT(with(trials, IsolationVerdict::Fail),
                 testing::ElementsAre("foreign_devices", "foreign_source"));
@@ -182,7 +201,7 @@ TEST_F(Isolation, ForeignGidOfTheOwnDevice) {
         if (guarded)
             shared.guarded_gids = {5};
         FakeVerbs verbs({shared});
-        const Trials trials = try_it(verbs);
+        const Tried trials = try_it(verbs);
         ASSERT_FALSE(trials.error) << trials.error->message();
         const Outcome& source = of(trials, "foreign_source");
         EXPECT_EQ(source.verdict, guarded ? IsolationVerdict::Pass : IsolationVerdict::Fail);
@@ -194,7 +213,7 @@ TEST_F(Isolation, ForeignGidOfTheOwnDevice) {
 TEST_F(Isolation, CapabilitiesMakeTwoChecksMeaningless) {
     root_.put("proc/self/status", "CapEff:\t000001ffffffffff\n");
     FakeVerbs verbs({own_device()});
-    const Trials trials = try_it(verbs);
+    const Tried trials = try_it(verbs);
     EXPECT_THAT(with(trials, IsolationVerdict::NotApplicable),
                 testing::ElementsAre("foreign_source", "raw_packets", "memory_limit"));
 }
@@ -202,18 +221,18 @@ TEST_F(Isolation, CapabilitiesMakeTwoChecksMeaningless) {
 TEST_F(Isolation, ControlRunThatFailsIsNoViolation) {
     FakeVerbs verbs({own_device()});
     verbs.inject(test::Fault::BitFlip, 0);
-    const Trials trials = try_it(verbs);
+    const Tried trials = try_it(verbs);
     ASSERT_TRUE(trials.error);
     EXPECT_EQ(trials.error->code, Code::Unsupported);
     EXPECT_THAT(trials.error->message(), HasSubstr("check wrong_key: control run before"));
-    EXPECT_FALSE(any_violation(trials));
+    EXPECT_FALSE(any_violation(trials.done));
     EXPECT_EQ(trials.done.size(), 6U) << "what was seen before stays";
 }
 
 TEST_F(Isolation, SilenceEndsAtTheDeadline) {
     FakeVerbs verbs({own_device()});
     verbs.go_silent(0);
-    const Trials trials = try_it(verbs, 300ms);
+    const Tried trials = try_it(verbs, 300ms);
     ASSERT_TRUE(trials.error);
     EXPECT_EQ(trials.error->code, Code::Timeout);
 }
@@ -222,10 +241,10 @@ TEST_F(Isolation, DatagramsThatNeverComeAreNoProof) {
     FakeVerbs verbs({own_device()});
     Pair pair(verbs, consenting(2s));
     {
-        auto arena = Arena::enter(verbs, pair.control(), options(), root_.path());
+        auto arena = enter(verbs, pair, 2s);
         ASSERT_TRUE(arena) << arena.error().message();
         verbs.inject(test::Fault::Lost, 0);
-        const auto checks = isolation_checks();
+        const auto checks = kIsolationChecks;
         const auto check = std::ranges::find(checks, "queue_key", &IsolationCheck::id);
         ASSERT_NE(check, checks.end());
         const auto first = check->run(*arena);
@@ -324,11 +343,13 @@ class IsolateCommand : public testing::Test {
 TEST_F(IsolateCommand, SaysWhatWasExpectedAndSeen) {
     start_server(true);
     EXPECT_EQ(try_it(), Exit::Ok) << text_;
+    EXPECT_THAT(text_, testing::StartsWith("client rxe0 ("));
+    EXPECT_THAT(text_, HasSubstr("\nserver rxe0 ("));
     EXPECT_THAT(text_, HasSubstr("pass           wrong_key        write: remote access error"));
     EXPECT_EQ(json_["kind"], "isolate");
     EXPECT_THAT(test::schema_problems(json_), testing::IsEmpty());
     EXPECT_EQ(json_["violated"], false);
-    ASSERT_EQ(json_["checks"].size(), isolation_checks().size());
+    ASSERT_EQ(json_["checks"].size(), kIsolationChecks.size());
     EXPECT_EQ(json_["checks"][6]["id"], "wrong_key");
     EXPECT_EQ(json_["checks"][6]["verdict"], "pass");
     EXPECT_TRUE(json_["errors"].empty());

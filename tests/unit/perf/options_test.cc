@@ -180,10 +180,9 @@ TEST(Options, GidsAndDoctorLook) {
 // What the suite makes of its own options.
 kv::Plan kv_plan(const std::string& options) {
     CLI::App app;
-    kv::Words words;
-    kv::add_options(app, words);
+    const auto read = kv::declare_plan(app);
     app.parse(options);
-    return kv::parse_plan(words, 1).value();
+    return read().value();
 }
 
 TEST(Options, KvByDefaultAndInFull) {

@@ -106,6 +106,24 @@ TEST(Schedule, LimitsAreNamed) {
     EXPECT_FALSE(refused(1, 1024));
 }
 
+TEST(Sides, AreNamedWithWhatIsKnownOfThem) {
+    Report report = test::sample_report();
+    Pairing& pair = report.pairs.front();
+    EXPECT_THAT(side_text("client", report.client, std::nullopt), "client without a device on h\n");
+    report.client.platform.cpu = "AMD EPYC 9654";
+    EXPECT_THAT(side_text("client", report.client, pair.client_device),
+                testing::EndsWith(", MTU 1024) on h  AMD EPYC 9654\n"));
+    pair.client_device->identity = {
+        .part = "02c9:101d", .board = "", .firmware = "22.41.1000", .pcie = "16.0 GT/s PCIe x16"};
+    EXPECT_THAT(side_text("client", report.client, pair.client_device),
+                testing::EndsWith(" on h  02c9:101d  firmware 22.41.1000\n"
+                                  "      16.0 GT/s PCIe x16  AMD EPYC 9654\n"));
+    pair.client_device->identity = {.part = "ffffff:0000", .board = "", .firmware = "0.0.0"};
+    EXPECT_THAT(side_text("client", report.client, pair.client_device),
+                testing::Not(HasSubstr("firmware")))
+        << "a software device has none";
+}
+
 TEST(Summary, OneRowForEachPointAndMetric) {
     const Report report = test::sample_report();
     const auto rows = summarize(report.results);

@@ -86,7 +86,7 @@ TEST_F(PlanFile, MayHaveNoEnd) {
 TEST_F(PlanFile, IsFoundInAReport) {
     Report report;
     report.plan = every_member();
-    const auto plan = read(base::dump_json(to_json(report)));
+    const auto plan = read(base::dump_json(test::document_of(report)));
     ASSERT_TRUE(plan) << plan.error().message();
     EXPECT_EQ(to_json(*plan), to_json(report.plan));
 }

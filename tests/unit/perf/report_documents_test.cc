@@ -49,8 +49,8 @@ TEST(ReportDocuments, SchemaAndReportHaveTheSameMembers) {
     report.results.back().load = Bandwidth{.messages = 1, .elapsed_ns = 1};
     report.results.back().point.time_ms = report.plan.time_ms = kForever;
     report.pairs.push_back(report.pairs.front());
-    report.error = base::make_error(base::Code::Unavailable, "the peer is gone");
-    schema.check(to_json(report));
+    schema.check(
+        test::document_of(report, base::make_error(base::Code::Unavailable, "the peer is gone")));
     EXPECT_THAT(schema.problems(), testing::IsEmpty());
     for (const std::string& member : schema.unseen())
         EXPECT_FALSE(is_of_a_report(member)) << "no report has " << member;
@@ -59,17 +59,17 @@ TEST(ReportDocuments, SchemaAndReportHaveTheSameMembers) {
 TEST(ReportDocuments, ReportsWithoutResultsFitAsWell) {
     SchemaCheck schema(test::published_schema());
     Report report;
-    schema.check(to_json(report));
+    schema.check(test::document_of(report));
     report.results = {test::latency_result(1, 10, 10)};
     report.results.front().point.verify = Verify::Off;
-    schema.check(to_json(report));
+    schema.check(test::document_of(report));
     EXPECT_THAT(schema.problems(), testing::IsEmpty());
 }
 
 TEST(ReportDocuments, CheckSeesWhatIsWrong) {
     const auto problems = [](auto change) {
         SchemaCheck schema(test::published_schema());
-        Json report = to_json(test::sample_report());
+        Json report = test::document_of(test::sample_report());
         change(report);
         schema.check(report);
         return schema.problems().size();

@@ -18,7 +18,7 @@ using base::Json;
 using testing::HasSubstr;
 
 Json good_report() {
-    return to_json(test::sample_report());
+    return test::document_of(test::sample_report());
 }
 
 ReportFile file_from(const Json& report) {
@@ -123,7 +123,7 @@ void list_places(const Json& value, const Json::json_pointer& at, std::vector<st
 TEST(ReportFiles, AnythingAnywhereIsSurvived) {
     Report small = test::sample_report();
     small.results.resize(2);
-    Json root = to_json(small);
+    Json root = test::document_of(small);
     for (const char* unused : {"summary", "tool"})
         root.erase(unused);
     const auto good = file_from(root);

@@ -63,7 +63,6 @@ inline perf::PointResult wrong_result(uint32_t rep) {
 // Two points, six repetitions; `factor` scales bandwidth and latency.
 inline perf::Report sample_report(double factor = 1) {
     perf::Report report;
-    report.started = "2026-01-02T03:04:05Z";
     report.plan = {.verbs = {perf::Verb::Write, perf::Verb::Send},
                    .modes = {perf::Mode::Bandwidth, perf::Mode::Latency},
                    .sizes = {64, 4096},
@@ -84,6 +83,20 @@ inline perf::Report sample_report(double factor = 1) {
         report.results.push_back(latency_result(rep, static_cast<uint64_t>(20'000 * scatter)));
     }
     return report;
+}
+
+// As --json writes it.
+inline base::Json document_of(const perf::Report& report,
+                              const base::Result<>& done = base::Result<>()) {
+    perf::Stop stop;
+    const perf::Surroundings around{perf::system_verbs(), stop, stdout, stderr};
+    base::Json out =
+        perf::Document{
+            .kind = "run", .json = {}, .around = around, .started = "2026-01-02T03:04:05Z"}
+            .head();
+    out.update(perf::to_json(report));
+    out["errors"] = perf::errors_json(done);
+    return out;
 }
 
 }  // namespace test

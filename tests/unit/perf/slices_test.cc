@@ -85,9 +85,10 @@ TEST(Slices, AreTakenWithinAWindow) {
 TEST(Slices, AreInTheReportAndAStallInTheTable) {
     Report report = test::sample_report();
     Bandwidth& bandwidth = *report.results.front().bandwidth;
-    EXPECT_TRUE(to_json(report)["results"][0]["bandwidth"]["slices"].is_null());
+    EXPECT_TRUE(test::document_of(report)["results"][0]["bandwidth"]["slices"].is_null());
     bandwidth.slices = Slices{.count = 50, .least = 900, .p1 = 900, .mean = 1000, .most = 1100};
-    EXPECT_EQ(to_json(report)["results"][0]["bandwidth"]["slices"]["min_bytes_per_s"], 900 * 4096);
+    EXPECT_EQ(test::document_of(report)["results"][0]["bandwidth"]["slices"]["min_bytes_per_s"],
+              900 * 4096);
     EXPECT_THAT(table_row(report.results.front()), Not(HasSubstr("slowest")));
     bandwidth.slices->least = 120;
     EXPECT_THAT(table_row(report.results.front()), HasSubstr("slowest 20 ms 12 %"));

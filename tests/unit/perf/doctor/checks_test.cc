@@ -25,7 +25,7 @@ class Checks : public testing::Test {
     Checks() : scene_(test::healthy_scene(root_)) { test::choose(scene_); }
 
     [[nodiscard]] Findings look(std::string_view id) const {
-        for (const auto checks : {device_checks(), adapter_checks(), limit_checks()}) {
+        for (const auto checks : {kDeviceChecks, kAdapterChecks, kLimitChecks}) {
             for (const Check& check : checks) {
                 if (check.id == id)
                     return check.look(scene_);
@@ -396,6 +396,12 @@ TEST_F(AdapterChecks, TheWayToAGpusMemory) {
     EXPECT_THAT(last("peer_memory").fix, HasSubstr("on the host: modprobe nvidia_peermem"));
     root_.put("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module 575\n");
     expect("peer_memory", Status::Ok, "nvidia: dma-buf");
+    root_.put("proc/sys/kernel/osrelease", "5.11.22-generic\n");
+    expect("peer_memory", Status::Warning, "dma-buf (Linux 5.12");
+    root_.put("dev/kfd", "");
+    expect("peer_memory", Status::Warning, "amdgpu: dma-buf needs Linux 5.12");
+    root_.remove("dev/kfd");
+    root_.put("proc/sys/kernel/osrelease", "5.12.0\n");
     root_.put("sys/module/nvidia_peermem/version", "575\n");
     expect("peer_memory", Status::Ok, "nvidia: /sys/module/nvidia_peermem is there");
     root_.put("dev/kfd", "");
@@ -411,12 +417,6 @@ TEST_F(Checks, HostileFilesAreHarmless) {
                                             "proc/self/status",
                                             "proc/self/uid_map",
                                             "proc/self/cgroup",
-    root_.put("proc/sys/kernel/osrelease", "5.11.22-generic\n");
-    expect("peer_memory", Status::Warning, "dma-buf (Linux 5.12");
-    root_.put("dev/kfd", "");
-    expect("peer_memory", Status::Warning, "amdgpu: dma-buf needs Linux 5.12");
-    root_.remove("dev/kfd");
-    root_.put("proc/sys/kernel/osrelease", "5.12.0\n");
                                             "sys/fs/cgroup/cpu.max",
                                             "sys/fs/cgroup/cpu.stat",
                                             "sys/fs/cgroup/rdma.max",
@@ -441,7 +441,7 @@ TEST_F(Checks, HostileFilesAreHarmless) {
 
 TEST_F(Checks, IdsAreUniqueAndInTheDocument) {
     std::set<std::string_view> ids;
-    for (const auto checks : {device_checks(), adapter_checks(), limit_checks()}) {
+    for (const auto checks : {kDeviceChecks, kAdapterChecks, kLimitChecks}) {
         for (const Check& check : checks)
             EXPECT_TRUE(ids.insert(check.id).second) << check.id;
     }

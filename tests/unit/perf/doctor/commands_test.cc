@@ -7,7 +7,6 @@
 
 #include "netns/base/files.h"
 #include "perf/suites/doctor/doctor.h"
-#include "perf/suites/gids/gids.h"
 #include "perf/system/tcp.h"
 #include "tests/unit/perf/doctor/fixture.h"
 #include "tests/unit/perf/document_check.h"
@@ -112,6 +111,7 @@ TEST_F(Look, DoctorNeverWaitsLongForADeadPeer) {
     look_.peer = "127.0.0.1";
     look_.port = port;
     EXPECT_EQ(ask(kDoctor, verbs), Exit::Environment);
+    EXPECT_THAT(text_, testing::StartsWith("here rxe0 ("));
     EXPECT_THAT(text_, HasSubstr("fail     peer"));
     EXPECT_EQ(json_["usable"], false);
     EXPECT_EQ(json_["kind"], "doctor");
