@@ -258,7 +258,8 @@ class Session {
                             .inline_bytes = team->inline_bytes(),
                             .ordering = point.ordering,
                             .reads = team->reads(),
-                            .ticket = team->ticket()};
+                            .ticket = team->ticket(),
+                            .means = team->means()};
         TRY(reply("opened", to_json(opened)));
         // From here on the client may connect by rdma_cm.
         TRY(team->link(std::nullopt));

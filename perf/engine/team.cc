@@ -128,6 +128,14 @@ std::vector<Endpoint> VerbsTeam::endpoints() {
     return endpoints;
 }
 
+Means VerbsTeam::means() const {
+    const Group& group = groups_.front();
+    const char* calls = group.lanes.front().hot.extended != nullptr ? "ibv_wr" : "ibv_post_send";
+    return {.calls = posts_data(point_, side_) ? calls : "",
+            .polling = group.queue->extended != nullptr ? "lazy" : "plain",
+            .domain = group.domain.pd ? "parent" : "none"};
+}
+
 Result<> VerbsTeam::connect(const DeviceInfo& peer,
                             std::span<const Endpoint> remote,
                             uint32_t mtu) {

@@ -288,6 +288,8 @@ class VerbsTeam : public TeamOf<Group> {
 
     [[nodiscard]] uint32_t reads() { return lane(0).reads(); }
 
+    [[nodiscard]] Means means() const;
+
     Result<Checked> fetch(const Round& round) override {
         return fetch_round(seat(round.lane), waiting_, round);
     }

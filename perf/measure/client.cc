@@ -140,6 +140,8 @@ Result<> Client::open_verbs(const Point& wish) {
     result_.mtu = opened.mtu;
     result_.server_poll = opened.poll;
     result_.server_ordering = opened.ordering;
+    result_.means = team->means();
+    result_.server_means = opened.means;
     result_.reads = std::max(team->reads(), opened.reads);
     result_.inline_bytes = std::max(team->inline_bytes(), opened.inline_bytes);
     team_ = std::move(team);

@@ -140,6 +140,8 @@ struct PointResult {
     uint32_t mtu = 0;
     Poll server_poll;
     Ordering server_ordering = Ordering::Relaxed;  // strict: an older server, too
+    Means means;
+    Means server_means;
     uint32_t inline_bytes = 0;
     uint32_t reads = 0;  // in flight of each queue pair; 0: nothing is fetched
     Checked checked;     // all clients, both sides and directions together

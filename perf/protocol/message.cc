@@ -88,7 +88,8 @@ template <>
 inline constexpr auto kFields<Platform> =
     std::array{field<&Platform::cpu>("cpu_model", Told::IfAny),
                field<&Platform::governor>("governor", Told::IfAny),
-               field<&Platform::rdma_core>("rdma_core", Told::IfAny)};
+               field<&Platform::rdma_core>("rdma_core", Told::IfAny),
+               field<&Platform::command_line>("command_line", Told::IfAny)};
 template <>
 inline constexpr auto kFields<Hello> =
     std::array{field<&Hello::protocol>("protocol", Told::Always, 0, 1'000'000),
@@ -99,7 +100,8 @@ inline constexpr auto kFields<Hello> =
                field<&Hello::machine>("machine", Told::IfAny),
                field<&Hello::platform, &Platform::cpu>("cpu_model", Told::IfAny),
                field<&Hello::platform, &Platform::governor>("governor", Told::IfAny),
-               field<&Hello::platform, &Platform::rdma_core>("rdma_core", Told::IfAny)};
+               field<&Hello::platform, &Platform::rdma_core>("rdma_core", Told::IfAny),
+               field<&Hello::platform, &Platform::command_line>("command_line", Told::IfAny)};
 template <>
 inline constexpr auto kFields<DeviceInfo> = std::array{
     field<&DeviceInfo::device>("device"),
@@ -163,6 +165,10 @@ inline constexpr auto kFields<CmTicket> =
                field<&CmTicket::nonce>("nonce"),
                field<&CmTicket::confirm>("confirm", Told::Later)};
 template <>
+inline constexpr auto kFields<Means> = std::array{field<&Means::calls>("calls", Told::IfAny),
+                                                  field<&Means::polling>("polling", Told::IfAny),
+                                                  field<&Means::domain>("domain", Told::IfAny)};
+template <>
 inline constexpr auto kFields<Opened> =
     std::array{field<&Opened::endpoints>("endpoints", Told::Always, 1, kMaxQps),
                field<&Opened::mtu>("mtu_bytes"),
@@ -170,7 +176,10 @@ inline constexpr auto kFields<Opened> =
                field<&Opened::inline_bytes>("inline_bytes"),
                field<&Opened::ordering>("ordering", Told::Later),
                field<&Opened::reads>("reads", Told::Later),
-               field<&Opened::ticket>("cm", Told::IfAny)};
+               field<&Opened::ticket>("cm", Told::IfAny),
+               field<&Opened::means, &Means::calls>("calls", Told::IfAny),
+               field<&Opened::means, &Means::polling>("polling", Told::IfAny),
+               field<&Opened::means, &Means::domain>("domain", Told::IfAny)};
 template <>
 inline constexpr auto kFields<StreamOffer> =
     std::array{field<&StreamOffer::port>("port", Told::Always, 1, kMaxPort),
@@ -223,6 +232,7 @@ template Result<Hello> parse(const Json&);
 template Json to_json(const Platform&);
 template Json to_json(const DeviceInfo&);
 template Result<DeviceInfo> parse(const Json&);
+template Json to_json(const Means&);
 template Json to_json(const Point&);
 template Result<Point> parse(const Json&);
 template Json to_json(const Endpoint&);

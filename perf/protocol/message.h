@@ -85,6 +85,13 @@ struct CmTicket {
     bool confirm = false;  // the client sends nothing before the server says that accept() is done
 };
 
+// By which calls a side posts and polls. Empty: over TCP, of who posts nothing, or not told.
+struct Means {
+    std::string calls = {};    // "ibv_wr", or "ibv_post_send"
+    std::string polling = {};  // "lazy": by ibv_start_poll(3); or "plain"
+    std::string domain = {};   // of its threads: "parent", with a thread domain in it; or "none"
+};
+
 // What the server decided for a point.
 struct Opened {
     std::vector<Endpoint> endpoints;  // of the lanes
@@ -94,6 +101,7 @@ struct Opened {
     Ordering ordering = Ordering::Strict;  // of an older server, which says nothing, too
     uint32_t reads = 0;  // that the server has in flight; 0: it has none, or an older server
     std::optional<CmTicket> ticket = {};  // where rdma_cm finds the server
+    Means means = {};
 };
 
 // Where a TCP point's data connections are to go.
@@ -160,9 +168,9 @@ inline constexpr size_t kMaxHeard = 64;
 // What travels as an object.
 template <class T>
 concept Message = std::same_as<T, Hello> || std::same_as<T, Platform> ||
-    std::same_as<T, DeviceInfo> || std::same_as<T, Point> || std::same_as<T, Endpoint> ||
-    std::same_as<T, Opened> || std::same_as<T, StreamOffer> || std::same_as<T, Checked> ||
-    std::same_as<T, Exposure> || std::same_as<T, Listening>;
+    std::same_as<T, DeviceInfo> || std::same_as<T, Means> || std::same_as<T, Point> ||
+    std::same_as<T, Endpoint> || std::same_as<T, Opened> || std::same_as<T, StreamOffer> ||
+    std::same_as<T, Checked> || std::same_as<T, Exposure> || std::same_as<T, Listening>;
 
 template <Message T>
 Json to_json(const T& value);

@@ -63,7 +63,8 @@ std::vector<Difference> differences_of(const ReportFile& a,
     }
     for (const auto& [x, y] : matched.pairs) {
         for (size_t i = 0; i < std::size(kPointSettings); ++i) {
-            if (x->settings[i] != y->settings[i])
+            if (x->settings[i] != y->settings[i] && x->settings[i] != kUnknown &&
+                y->settings[i] != kUnknown)
                 note(out, {&kPointSettings[i], "", x->settings[i], y->settings[i], 1, false});
         }
     }

@@ -24,9 +24,12 @@ struct Setting {
     std::string_view member;  // of a point; empty: of a side
     std::string_view text;    // for people
     // What reports of older programs, which do not have the member, measured with, as JSON; of
-    // another member that stood for both, its name behind an @. Empty: they all have it.
+    // another member that stood for both, its name behind an @. Empty: they all have it. kUnknown:
+    // nobody knows, and it is no difference.
     std::string_view before = {};
 };
+
+inline constexpr std::string_view kUnknown = "unknown";
 
 inline constexpr Setting kPointSettings[] = {
     {"mtu", "mtu_bytes", "path MTU"},
@@ -46,6 +49,12 @@ inline constexpr Setting kPointSettings[] = {
     {"signal", "signal", "messages for each completion", "@batch"},
     {"ring", "slots", "messages in a ring"},
     {"with", "with", "load beside", R"("none")"},
+    {"posting", "calls", "client's calls to post", kUnknown},
+    {"posting", "polling", "client's way to poll", kUnknown},
+    {"posting", "domain", "client's thread domain", kUnknown},
+    {"posting", "server_calls", "server's calls to post", kUnknown},
+    {"posting", "server_polling", "server's way to poll", kUnknown},
+    {"posting", "server_domain", "server's thread domain", kUnknown},
 };
 inline constexpr Setting kSideSettings[] = {
     {"kernel", "", "kernel"},

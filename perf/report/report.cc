@@ -178,6 +178,10 @@ Json point_json(const PointResult& result) {
     point["inline_bytes"] = result.inline_bytes;
     point["reads"] = result.reads;
     point["signal"] = signal_of(result.point);
+    point.update(to_json(result.means));
+    const Json server = to_json(result.server_means);
+    for (const auto& [name, value] : server.items())
+        point["server_" + name] = value;
     return point;
 }
 

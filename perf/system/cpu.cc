@@ -201,11 +201,16 @@ std::string rdma_core_of(std::string_view maps) {
 }
 
 Platform own_platform(const std::string& root) {
+    constexpr size_t kLineLimit = 252;  // with the dots of a longer one no more than a message has
+    std::string words = read_start(root + "/proc/self/cmdline").value_or("");
+    words.resize(words.find_last_not_of('\0') + 1);
+    std::ranges::replace(words, '\0', ' ');
     return {
         .cpu = cpu_of(read_start(root + "/proc/cpuinfo").value_or("")),
         .governor =
             read_line(root + "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").value_or(""),
-        .rdma_core = rdma_core_of(read_small(root + "/proc/self/maps").value_or(""))};
+        .rdma_core = rdma_core_of(read_small(root + "/proc/self/maps").value_or("")),
+        .command_line = printable(words, kLineLimit)};
 }
 
 }  // namespace perf

@@ -98,9 +98,10 @@ class OnProcessors {
 // ---- what a machine's numbers depend on, beside its kernel and adapter --------------------------
 // Empty: the system does not say.
 struct Platform {
-    std::string cpu = {};        // model name; of ARM, which has none, implementer and part
-    std::string governor = {};   // of the first processor's frequency
-    std::string rdma_core = {};  // version of the libibverbs that is loaded
+    std::string cpu = {};           // model name; of ARM, which has none, implementer and part
+    std::string governor = {};      // of the first processor's frequency
+    std::string rdma_core = {};     // version of the libibverbs that is loaded
+    std::string command_line = {};  // of this program, its beginning
 };
 
 // Of this process, as /proc and /sys below the root say.

@@ -167,6 +167,14 @@ TEST_F(Commands, JsonExplainsItself) {
     EXPECT_GT(json["results"][0]["bandwidth"]["bandwidth_bytes_per_s"], 0);
     EXPECT_EQ(json["results"][2]["latency"]["kind"], "half_round_trip");
     EXPECT_TRUE(json["results"][0]["percent_of_payload_limit"].is_null());
+    for (const char* side : {"", "server_"}) {
+        const Json& point = json["results"][0]["point"];
+        EXPECT_EQ(point[std::string(side) + "polling"], "plain") << "rxe is not polled lazily";
+        EXPECT_TRUE(point.contains(std::string(side) + "domain"));
+    }
+    EXPECT_TRUE(json["results"][0]["point"].contains("calls"));
+    EXPECT_FALSE(json["results"][0]["point"].contains("server_calls")) << "it posts nothing";
+    EXPECT_TRUE(json["env"]["server"]["command_line"].is_string());
     EXPECT_GT(json["results"][0]["cpu"]["client"]["window_s"], 0);
     EXPECT_GT(json["results"][2]["cpu"]["server"]["window_s"], 0);
     EXPECT_GE(json["results"][0]["cpu"]["payload_bytes"], 200 * 64);

@@ -166,6 +166,23 @@ TEST(Compare, ReportsOfOlderProgramsHaveWhatTheyMeasuredWith) {
     EXPECT_TRUE(compare_reports(before, sample_file("relaxed"), {"ordering"}).fair());
 }
 
+TEST(Compare, WhatOneReportDoesNotTellOfPostingIsNoDifference) {
+    Report report = test::sample_report();
+    for (PointResult& result : report.results)
+        result.means = {.calls = "ibv_post_send", .polling = "plain", .domain = "none"};
+    const auto plain = file_of(test::document_of(report), "plain");
+    const auto refused = compare_reports(plain, sample_file("b"), {});
+    EXPECT_THAT(refusal_text(refused, plain, sample_file("b")),
+                HasSubstr("client's calls to post: \"ibv_post_send\" in plain, \"ibv_wr\" in b "
+                          "(2 points); --allow posting"));
+    EXPECT_TRUE(compare_reports(plain, sample_file("b"), {"posting"}).fair());
+    for (PointResult& result : report.results)
+        result.means = result.server_means = {};
+    const auto silent = file_of(test::document_of(report), "silent");
+    EXPECT_TRUE(compare_reports(plain, silent, {}).fair());
+    EXPECT_TRUE(compare_reports(silent, sample_file("b"), {}).fair());
+}
+
 TEST(Compare, LengthAndVerificationAreNoReason) {
     Json report = test::document_of(test::sample_report());
     for (Json& result : report["results"]) {

@@ -45,6 +45,23 @@ TEST(Platform, IsWhatProcAndSysSay) {
     EXPECT_EQ(platform.cpu, "Some");
     EXPECT_EQ(platform.governor, "powersave");
     EXPECT_EQ(platform.rdma_core, "50.0");
+    write("proc/self", "cmdline", std::string("rdma-perf\0run\0\x1b\0", 16));
+    EXPECT_EQ(own_platform(root.path()).command_line, "rdma-perf run \\x1b");
+    write("proc/self", "cmdline", "rdma-perf " + std::string(5000, 'x'));
+    EXPECT_EQ(own_platform(root.path()).command_line.size(), 255U);
+}
+
+TEST(Platform, TheCommandLineIsOfThisProcess) {
+    const std::string line = own_hello().platform.command_line;
+    EXPECT_NE(line.find("perf_test"), std::string::npos) << line;
+    EXPECT_EQ(line.find('\0'), std::string::npos);
+    Hello hello = own_hello();
+    hello.platform.command_line = "rdma-perf \x1b[2J" + std::string(1000, 'x');
+    const auto back = parse<Hello>(to_json(hello));
+    ASSERT_TRUE(back);
+    EXPECT_TRUE(back->platform.command_line.starts_with("rdma-perf \\x1b[2Jxxx"))
+        << back->platform.command_line;
+    EXPECT_LE(back->platform.command_line.size(), 261U) << "it is bounded";
 }
 
 TEST(Platform, TravelsInTheGreeting) {

@@ -33,7 +33,8 @@ TEST(ReportDocuments, SchemaAndReportHaveTheSameMembers) {
     report.pairs.front().client_device->identity = {
         .part = "p", .board = "b", .firmware = "f", .pcie = "x16", .numa_node = "0"};
     report.pairs.front().client_device->near_processors = 8;
-    report.client.platform = {.cpu = "c", .governor = "g", .rdma_core = "r"};
+    report.client.platform = {
+        .cpu = "c", .governor = "g", .rdma_core = "r", .command_line = "rdma-perf run h"};
     report.results.push_back(test::latency_result(1, 40'000));
     report.results.back().point.transport = Transport::Tcp;
     report.results.front().intervals = {

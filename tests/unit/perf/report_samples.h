@@ -6,6 +6,8 @@
 
 namespace test {
 
+inline const perf::Means kMeans = {.calls = "ibv_wr", .polling = "lazy", .domain = "parent"};
+
 inline perf::PointResult bandwidth_result(uint32_t rep, uint64_t messages) {
     perf::PointResult result;
     result.point = {.verb = perf::Verb::Write,
@@ -18,6 +20,7 @@ inline perf::PointResult bandwidth_result(uint32_t rep, uint64_t messages) {
                     .poll = {.mode = perf::PollMode::Yield}};
     result.rep = rep;
     result.mtu = 1024;
+    result.means = result.server_means = kMeans;
     result.checked = {
         .messages = 256, .bytes = uint64_t{256} * 4096, .lost = 0, .wrong = std::nullopt};
     result.bandwidth = {
@@ -37,6 +40,7 @@ inline perf::PointResult latency_result(uint32_t rep, uint64_t p50_ns, uint64_t 
                     .poll = {.mode = perf::PollMode::Yield}};
     result.rep = rep;
     result.mtu = 1024;
+    result.means = result.server_means = kMeans;
     result.latency = perf::LatencySummary{.samples = samples,
                                           .min_ns = p50_ns / 2,
                                           .mean_ns = static_cast<double>(p50_ns),
