@@ -13,4 +13,12 @@ template auto thousands_sep_impl<char>(locale_ref) -> thousands_sep_result<char>
 template auto decimal_point_impl<char>(locale_ref) -> char;
 template auto dragonbox::to_decimal<float>(float) noexcept -> dragonbox::decimal_fp<float>;
 template auto dragonbox::to_decimal<double>(double) noexcept -> dragonbox::decimal_fp<double>;
+#if FMT_VERSION >= 100000 && FMT_VERSION < 110000
+template void vformat_to(buffer<char>&, string_view, vformat_args<>::type, locale_ref);
+#elif FMT_VERSION < 90000
+template int format_float<double>(double, int, float_specs, buffer<char>&);
+template int format_float<long double>(long double, int, float_specs, buffer<char>&);
+template int snprintf_float<double>(double, int, float_specs, buffer<char>&);
+template int snprintf_float<long double>(long double, int, float_specs, buffer<char>&);
+#endif
 }  // namespace fmt::detail
