@@ -252,15 +252,7 @@ class Session {
         auto team = TRY(VerbsTeam::create(
             *device_, own, Side::Server, waiting_for(point), cm_ends_of(*options_.cm, control_)));
         TRY(team->connect(peer_, remote, mtu));
-        const Opened opened{.endpoints = team->endpoints(),
-                            .mtu = mtu,
-                            .poll = point.poll,
-                            .inline_bytes = team->inline_bytes(),
-                            .ordering = point.ordering,
-                            .reads = team->reads(),
-                            .ticket = team->ticket(),
-                            .means = team->means()};
-        TRY(reply("opened", to_json(opened)));
+        TRY(reply("opened", to_json(team->opened())));
         // From here on the client may connect by rdma_cm.
         TRY(team->link(std::nullopt));
         team_ = std::move(team);

@@ -121,19 +121,21 @@ Result<std::unique_ptr<VerbsTeam>> VerbsTeam::create(const Device& device,
     return team;
 }
 
-std::vector<Endpoint> VerbsTeam::endpoints() {
-    std::vector<Endpoint> endpoints;
-    for (uint32_t number = 0; number < point_.qps; ++number)
-        endpoints.push_back(lane(number).endpoint());
-    return endpoints;
-}
-
-Means VerbsTeam::means() const {
+Opened VerbsTeam::opened() {
     const Group& group = groups_.front();
     const char* calls = group.lanes.front().hot.extended != nullptr ? "ibv_wr" : "ibv_post_send";
-    return {.calls = posts_data(point_, side_) ? calls : "",
-            .polling = group.queue->extended != nullptr ? "lazy" : "plain",
-            .domain = group.domain.pd ? "parent" : "none"};
+    Opened opened{.mtu = mtu_,
+                  .poll = point_.poll,
+                  .inline_bytes = lane(0).inline_bytes(),
+                  .ordering = point_.ordering,
+                  .reads = lane(0).reads(),
+                  .ticket = cm_ ? cm_->ticket() : std::nullopt,
+                  .means = {.calls = posts_data(point_, side_) ? calls : "",
+                            .polling = group.queue->extended != nullptr ? "lazy" : "plain",
+                            .domain = group.domain.pd ? "parent" : "none"}};
+    for (uint32_t number = 0; number < point_.qps; ++number)
+        opened.endpoints.push_back(lane(number).endpoint());
+    return opened;
 }
 
 Result<> VerbsTeam::connect(const DeviceInfo& peer,

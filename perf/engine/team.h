@@ -267,28 +267,17 @@ class VerbsTeam : public TeamOf<Group> {
         groups_.clear();
     }
 
-    // One for each lane.
-    [[nodiscard]] std::vector<Endpoint> endpoints();
-
     // To RTR and RTS. Code::BadInput if there is not one endpoint for each lane. Where rdma_cm
     // connects, only prepares it.
     Result<> connect(const DeviceInfo& peer, std::span<const Endpoint> remote, uint32_t mtu);
 
-    // Of a server that rdma_cm connects: what the client needs.
-    [[nodiscard]] std::optional<CmTicket> ticket() const {
-        return cm_ ? cm_->ticket() : std::nullopt;
-    }
+    // What the other side needs to know of the lanes, and what is known of them once connected.
+    [[nodiscard]] Opened opened();
 
     // After connect() of both sides: rdma_cm connects; nothing to do without it. The client calls
     // it with the ticket, the server at the same time. If the ticket wants it, the client also asks
     // "link", which the server answers after this.
     Result<> link(const std::optional<CmTicket>& ticket);
-
-    [[nodiscard]] uint32_t inline_bytes() { return lane(0).inline_bytes(); }
-
-    [[nodiscard]] uint32_t reads() { return lane(0).reads(); }
-
-    [[nodiscard]] Means means() const;
 
     Result<Checked> fetch(const Round& round) override {
         return fetch_round(seat(round.lane), waiting_, round);

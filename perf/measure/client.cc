@@ -131,7 +131,7 @@ Result<> Client::open_verbs(const Point& wish) {
     waiting.device = &*device_;
     auto team = TRY(VerbsTeam::create(
         *device_, result_.point, Side::Client, waiting, cm_ends_of(*options_.cm, control_)));
-    body["endpoints"] = to_json(team->endpoints());
+    body["endpoints"] = to_json(team->opened().endpoints);
     const Opened opened = TRY(ask<Opened>("open", std::move(body), "opened"));
     if (opened.mtu > device_->info.active_mtu)
         return make_error(Code::BadInput, "the server chose a path MTU that our port cannot do");
@@ -140,10 +140,11 @@ Result<> Client::open_verbs(const Point& wish) {
     result_.mtu = opened.mtu;
     result_.server_poll = opened.poll;
     result_.server_ordering = opened.ordering;
-    result_.means = team->means();
+    Opened own = team->opened();
+    result_.means = std::move(own.means);
     result_.server_means = opened.means;
-    result_.reads = std::max(team->reads(), opened.reads);
-    result_.inline_bytes = std::max(team->inline_bytes(), opened.inline_bytes);
+    result_.reads = std::max(own.reads, opened.reads);
+    result_.inline_bytes = std::max(own.inline_bytes, opened.inline_bytes);
     team_ = std::move(team);
     return {};
 }
@@ -210,53 +211,41 @@ Result<> Client::verify_left() {
     return {};
 }
 
-// Nothing, once anything was wrong.
+// Nothing, once anything was wrong. Of atomics the words that they left are checked as well.
 Result<> Client::verify_of(Side poster, Round round) {
-    if (!posts(poster) || result_.checked.wrong)
+    Checked& checked = result_.checked;
+    if (!posts(poster) || checked.wrong)
         return {};
-    const bool fetching = fetches(result_.point.verb);
+    const Point& point = result_.point;
+    const bool is_ours = poster == Side::Client;
     // What is fetched comes from the side that does not post.
-    round.from = fetching == (poster == Side::Client) ? Side::Server : Side::Client;
-    if (poster == Side::Client)
-        add(result_.checked, TRY(fetching ? fetch_from_server(round) : send_to_server(round)));
-    else
-        add(result_.checked, TRY(fetching ? serve_fetch(round) : take_from_server(round)));
-    return {};
-}
-
-Result<Checked> Client::fetch_from_server(const Round& round) {
-    if (round.left == 0)
-        TRY(control_.ask(message("fill", to_json(round)), "filled", step()));
-    Checked checked = TRY(team_->fetch(round));
-    if (is_atomic(result_.point.verb) && !checked.wrong)
-        add(checked, TRY(ask<Checked>("verify", to_json(round), "verified")));
-    return checked;
-}
-
-Result<Checked> Client::serve_fetch(const Round& round) {
-    if (round.left == 0)
+    round.from = fetches(point.verb) == is_ours ? Side::Server : Side::Client;
+    const Json body = to_json(round);
+    if (!fetches(point.verb)) {
+        TRY(control_.send(message(is_ours ? "verify" : "emit", body), step()));
+        if (!is_ours) {
+            add(checked, TRY(team_->collect(round)));
+            TRY(control_.expect("emitted", step()));
+            return {};
+        }
+        TRY(team_->emit(round));
+        // If all is lost, it is so long that the server waits for it.
+        const auto more =
+            is_reliable(point.transport) ? std::chrono::milliseconds(0) : kFirstPatience;
+        const Deadline deadline = Deadline::in(options_.timeout + more);
+        add(checked, TRY(parse<Checked>(TRY(control_.expect("verified", deadline)))));
+        return {};
+    }
+    if (round.left == 0 && is_ours)
+        TRY(control_.ask(message("fill", body), "filled", step()));
+    if (round.left == 0 && !is_ours)
         TRY(team_->fill(round));
-    Checked checked = TRY(ask<Checked>("fetch", to_json(round), "fetched"));
-    if (is_atomic(result_.point.verb) && !checked.wrong)
-        add(checked,
-            TRY(team_->check({.lane = round.lane, .number = round.number, .from = Side::Server})));
-    return checked;
-}
-
-Result<Checked> Client::send_to_server(const Round& round) {
-    TRY(control_.send(message("verify", to_json(round)), step()));
-    TRY(team_->emit(round));
-    // If all is lost, it is so long that the server waits for it.
-    const bool loses = !is_reliable(result_.point.transport);
-    const auto patience = loses ? options_.timeout + kFirstPatience : options_.timeout;
-    return parse<Checked>(TRY(control_.expect("verified", Deadline::in(patience))));
-}
-
-Result<Checked> Client::take_from_server(const Round& round) {
-    TRY(control_.send(message("emit", to_json(round)), step()));
-    const Checked checked = TRY(team_->collect(round));
-    TRY(control_.expect("emitted", step()));
-    return checked;
+    add(checked, TRY(is_ours ? team_->fetch(round) : ask<Checked>("fetch", body, "fetched")));
+    if (!is_atomic(point.verb) || checked.wrong)
+        return {};
+    round.from = Side::Server;
+    add(checked, TRY(is_ours ? ask<Checked>("verify", body, "verified") : team_->check(round)));
+    return {};
 }
 
 Result<> Client::begin() {
@@ -275,15 +264,15 @@ Result<> Client::begin() {
 
 Result<Client::Mark> Client::mark(bool must_ask) {
     const bool on_arrival = counts_arrivals(result_.point);
-    Mark mark;
+    Mark mark{};
     if (posts(Side::Server) || on_arrival || must_ask) {
         const Json frame = TRY(control_.ask(message("mark"), "marked", step()));
         const auto at_ns = TRY(required<uint64_t>(frame, "at_ns"));
-        mark.forward = {TRY(base::optional_member<uint64_t>(frame, "received", 0)), at_ns};
-        mark.reverse = {TRY(required<uint64_t>(frame, "messages")), at_ns};
+        mark = {Reading{TRY(base::optional_member<uint64_t>(frame, "received", 0)), at_ns},
+                Reading{TRY(required<uint64_t>(frame, "messages")), at_ns}};
     }
     const Crew& crew = team_->crew();
-    (on_arrival ? mark.reverse : mark.forward) =
+    mark[on_arrival ? 1 : 0] =
         read_in_time([&] { return on_arrival ? crew.received() : crew.sent(); });
     return mark;
 }
@@ -299,11 +288,10 @@ Result<> Client::close_window() {
 }
 
 Result<> Client::check_order(const Mark& earlier, const Mark& later) {
-    const auto went_back = [](const Reading& from, const Reading& to) {
-        return to.count < from.count || to.at_ns < from.at_ns;
-    };
-    if (went_back(earlier.forward, later.forward) || went_back(earlier.reverse, later.reverse))
-        return protocol_error("the server's counts or clock went back");
+    for (size_t i = 0; i < later.size(); ++i) {
+        if (later[i].count < earlier[i].count || later[i].at_ns < earlier[i].at_ns)
+            return protocol_error("the server's counts or clock went back");
+    }
     return {};
 }
 
@@ -366,11 +354,12 @@ Result<> Client::take_stopped() {
 
 // By time: what was counted between the two.
 Part Client::part_between(Direction direction, const Mark& opened, const Mark& closed) {
-    const auto side = direction == Direction::Forward ? &Mark::forward : &Mark::reverse;
+    const Reading& from = opened[static_cast<size_t>(direction)];
+    const Reading& to = closed[static_cast<size_t>(direction)];
     return {.direction = direction,
-            .messages = (closed.*side).count - (opened.*side).count,
-            .elapsed_ns = (closed.*side).at_ns - (opened.*side).at_ns,
-            .warmup_messages = (opened.*side).count};
+            .messages = to.count - from.count,
+            .elapsed_ns = to.at_ns - from.at_ns,
+            .warmup_messages = from.count};
 }
 
 // By iterations: from the first thread's begin to the last one's end.

@@ -5,6 +5,7 @@
 // together.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -39,9 +40,11 @@ class Client {
     // The phases of a point, in this order. After an error the client cannot be used any more.
     Result<> open(const Point& point);
     Result<> verify_before();
-    Result<> begin();                // both sides' threads run
-    Result<> open_window();          // by time only, where data is counted from
-    Result<> close_window();         // and to
+    Result<> begin();         // both sides' threads run
+    Result<> open_window();   // by time only, where data is counted from
+    Result<> close_window();  // and to
+
+
     Result<Stretch> end_interval();  // by time; asks the server, too, which shows it our life
     Result<> stop();                 // the crew has drained: tells the server, which answers
     Result<> take_stopped();         // by answer_due_ns(): what it did
@@ -93,13 +96,10 @@ class Client {
     [[nodiscard]] Account& account() { return account_; }
 
   private:
-    // Messages, by the clock of the side that counts them. The sender counts what has completed.
-    // What a TCP socket took is on its way yet, and what an unreliable transport took may be lost:
-    // there the receiver counts.
-    struct Mark {
-        Reading forward;
-        Reading reverse;
-    };
+    // Messages forward and in reverse, by the clock of the side that counts them. The sender counts
+    // what has completed. What a TCP socket took is on its way yet, and what an unreliable transport
+    // took may be lost: there the receiver counts.
+    using Mark = std::array<Reading, 2>;
 
     Client(Control control, const SideOptions& options)
         : control_(std::move(control)), options_(options) {}
@@ -115,10 +115,6 @@ class Client {
     Result<> verify_rounds(uint32_t count);
     Result<> verify_left();
     Result<> verify_of(Side poster, Round round);
-    Result<Checked> fetch_from_server(const Round& round);
-    Result<Checked> serve_fetch(const Round& round);
-    Result<Checked> send_to_server(const Round& round);
-    Result<Checked> take_from_server(const Round& round);
     Result<Mark> mark(bool must_ask = false);
     static Result<> check_order(const Mark& earlier, const Mark& later);
     Part part_of(Direction direction, const Posted& posted);
@@ -153,9 +149,9 @@ class Client {
     PointResult result_;
     Stretch measured_;
     uint32_t next_round_ = 0;
-    Mark opened_;
-    Mark closed_;
-    Mark interval_;                         // where the running one began
+    Mark opened_{};
+    Mark closed_{};
+    Mark interval_{};                       // where the running one began
     Histogram seen_;                        // latencies of those before it
     std::vector<uint64_t> sent_by_server_;  // by lane
     uint64_t answer_due_ns_ = UINT64_MAX;

@@ -94,8 +94,8 @@ struct Means {
 
 // What the server decided for a point.
 struct Opened {
-    std::vector<Endpoint> endpoints;  // of the lanes
-    uint32_t mtu = 0;                 // bytes, for both sides
+    std::vector<Endpoint> endpoints = {};  // of the lanes
+    uint32_t mtu = 0;                      // bytes, for both sides
     Poll poll = {};
     uint32_t inline_bytes = 0;
     Ordering ordering = Ordering::Strict;  // of an older server, which says nothing, too

@@ -31,8 +31,8 @@ class Teams {
         device_ = open_cm_device(verbs_, cm_device_of(cm_, place_.address).value()).value();
         server_ = make(Side::Server);
         client_ = make(Side::Client);
-        const auto aimed = server_->connect(device_.info, client_->endpoints(), 1024);
-        EXPECT_TRUE(aimed && client_->connect(device_.info, server_->endpoints(), 1024));
+        const auto aimed = server_->connect(device_.info, client_->opened().endpoints, 1024);
+        EXPECT_TRUE(aimed && client_->connect(device_.info, server_->opened().endpoints, 1024));
         link();
     }
 
@@ -85,8 +85,9 @@ class Teams {
     // The client's side ends only with the server's word, which is the test's here.
     void link() {
         const auto soon = base::Deadline::in(std::chrono::seconds(10));
-        auto linked = std::async(std::launch::async,
-                                 [&, ticket = server_->ticket()] { return client_->link(ticket); });
+        auto linked = std::async(std::launch::async, [&, ticket = server_->opened().ticket] {
+            return client_->link(ticket);
+        });
         EXPECT_TRUE(server_->link(std::nullopt));
         EXPECT_TRUE(controls_[1]->expect("link", soon));
         EXPECT_EQ(linked.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
