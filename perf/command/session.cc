@@ -91,17 +91,24 @@ class Session {
 
     Result<Json> next_frame() {
         const Deadline deadline = Deadline::in(idle());
-        if (measures())
-            TRY(attend_crew([] { return false; }));  // until the client speaks
+        const bool runs = measures();
+        // Until the client speaks.
+        while (runs && !deadline.passed() &&
+               TRY(attend_crew([] { return false; }, team_ ? team_->due() : UINT64_MAX)) ==
+                   Attention::Cause::TimeUp &&
+               team_)
+            team_->look();
         return control_.receive(deadline);
     }
 
     // Until done(), or the client speaks, goes or has had its time; a worker's failure is an error.
-    Result<Attention::Cause> attend_crew(const std::function<bool()>& done) {
+    Result<Attention::Cause> attend_crew(const std::function<bool()>& done,
+                                         uint64_t until_ns = UINT64_MAX) {
         const Busy now = busy();
         const Watched watched{.control = &control_, .crew = now.crew};
         const auto patience = static_cast<uint64_t>(std::chrono::nanoseconds(idle()).count());
-        const Attention attention = TRY(attend({&watched, 1}, now_ns() + patience, done));
+        const Attention attention =
+            TRY(attend({&watched, 1}, std::min(until_ns, now_ns() + patience), done));
         if (attention.cause == Attention::Cause::Failed)
             return ending_error(*now.crew->failure(), *now.waiting);
         return attention.cause;
@@ -314,8 +321,7 @@ class Session {
     }
 
     Result<> on_start(const Json&) {
-        if (looks_at_memory(team_->point()))
-            TRY(team_->wipe());
+        TRY(team_->wipe());
         account_.begin(device_ ? device_->info : DeviceInfo());
         TRY(team_->start());
         state_ = State::Running;
@@ -349,6 +355,7 @@ class Session {
         Json body = {{"messages", received}};
         body.update(to_json(team_->posted()));
         body.update(to_json(account_.end()));
+        body["looked"] = to_json(team_->looked());
         TRY(reply("stopped", std::move(body)));
         team_->finish();
         state_ = State::Open;

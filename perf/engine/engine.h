@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hot loops. That of bandwidth is a template over group and completer: all verbs, both roles,
 // both directions. Those of latency are templates over lane and completer: ping and pong, and
-// OpenLoop. A loop calls no virtual function, allocates nothing, logs nothing, and ends with
-// everything that it posted completed, or with the reason.
+// OpenLoop. A loop calls no virtual function, allocates nothing, logs nothing (but where ping or
+// pong look at a message), and ends with everything that it posted completed, or with the reason.
 //
 // Threads: one group belongs to one thread.
 #pragma once
@@ -338,10 +338,15 @@ class OwnSends {
 
 // One message at a time. kAnswered (SEND, or WRITE with immediate): waits for the answer, and
 // records half of the time from before the post to after the answer's completion. Else (READ and
-// atomics): to after its own completion, and all of that.
-template <bool kAnswered, class L, class C>
-Ending ping(
-    L& lane, C& completer, Worker& worker, const Limit& limit, Histogram& histogram) noexcept {
+// atomics): to after its own completion, and all of that. Between two messages that are timed
+// looks() gets the number of the one before and the completions that it came with.
+template <bool kAnswered, class L, class C, class Looks>
+Ending ping(L& lane,
+            C& completer,
+            Worker& worker,
+            const Limit& limit,
+            Histogram& histogram,
+            const Looks& looks) noexcept {
     CompletionArray wc;
     Ending end;
     OwnSends own(lane.signal_every);
@@ -360,6 +365,7 @@ Ending ping(
             answers = kAnswered ? own.pass(wc, got) : static_cast<uint64_t>(got);
         } while (answers == 0);
         histogram.record((now_ns() - begin) / (kAnswered ? 2 : 1));
+        looks(sent, std::span(wc).first(static_cast<size_t>(got)));
         if constexpr (kAnswered) {
             // One, unless a late one of a datagram came with it.
             end.post_error = lane.post_receives(static_cast<uint32_t>(answers));
@@ -373,8 +379,8 @@ Ending ping(
 
 // The other side of ping and open_loop: answers each message, until all that are expected are
 // answered.
-template <class L, class C>
-Ending pong(L& lane, C& completer, Worker& worker) noexcept {
+template <class L, class C, class Looks>
+Ending pong(L& lane, C& completer, Worker& worker, const Looks& looks) noexcept {
     CompletionArray wc;
     Ending end;
     OwnSends own(lane.signal_every);
@@ -389,6 +395,7 @@ Ending pong(L& lane, C& completer, Worker& worker) noexcept {
                 end.post_error = lane.post_receives(1);
             if (end.post_error != 0) [[unlikely]]
                 return end;
+            looks(answered, std::span(wc).first(static_cast<size_t>(got)));
             worker.note_received(++answered);
         }
     }

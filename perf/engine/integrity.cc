@@ -205,6 +205,15 @@ void exchange_words(Lane& lane, const Round& round) {
             lane.set_operands(slot, before, after);
     }
 }
+
+// What may be written at the same time is read once, and what was read is judged. A slot begins at a
+// word, and behind it is a guard band.
+[[gnu::no_sanitize("thread")]] void copy_live(const std::byte* from, std::span<uint64_t> to) {
+    using Word [[gnu::may_alias]] = uint64_t;
+    const auto* next = reinterpret_cast<const volatile Word*>(from);
+    for (uint64_t& word : to)
+        word = *next++;
+}
 }  // namespace
 
 Result<> fill_round(const Ring& lane, const Round& round) {
@@ -251,6 +260,24 @@ Result<Checked> check_ring(const Ring& lane, const Round& round) {
     if (round.left != 0 && checked.wrong)
         checked.wrong->mismatch.kind += ", after the measurement";
     return checked;
+}
+
+void Look::at(const Ring& lane, uint32_t slot, uint32_t number, bool has_come) {
+    const Area& in = lane.layout.in;
+    if (!lane.memory.pull(in, slot))
+        return;
+    copy.resize((in.size + 7) / sizeof(uint64_t));
+    copy_live(lane.memory.slot(in, slot).data(), copy);
+    const auto data = std::as_bytes(std::span(copy)).first(in.size);
+    const uint64_t message = first_message(lane, round) + number;
+    auto wrong = check_pattern(data, key_of(lane, round, message));
+    if (wrong && !has_come && wrong->got == poison(in.slot(slot) + wrong->offset))
+        return;
+    ++found.sampled;
+    if (!wrong)
+        return;
+    wrong->kind += ", under load";
+    note(found, lane, message, *wrong);
 }
 
 template <class L>
@@ -304,6 +331,7 @@ void add(Checked& total, const Checked& more) {
     total.messages += more.messages;
     total.bytes += more.bytes;
     total.lost += more.lost;
+    total.sampled += more.sampled;
     if (!total.wrong)
         total.wrong = more.wrong;
 }

@@ -16,9 +16,28 @@ bool Team::expects() const {
 }
 
 Result<> Team::wipe() {
+    if (!looks_at_memory(point_) && !looks_at_messages(point_))
+        return {};
     for (uint32_t lane = 0; lane < point_.qps; ++lane)
         TRY(wipe_ring(ring(lane)));
     return {};
+}
+
+// Lane after lane, and in each from where it ended before.
+void Team::look() {
+    constexpr uint64_t kShare = 100;
+    constexpr uint32_t kBytes = 64U << 10U;
+    const uint64_t begin = now_ns();
+    if (begin < due_ns_)
+        return;
+    const Ring& lane = ring(static_cast<uint32_t>(looks_ % point_.qps));
+    const uint32_t count = std::clamp(kBytes / point_.size, 1U, point_.slots);
+    const uint64_t first = looks_++ / point_.qps * count;
+    for (uint32_t i = 0; i < count; ++i) {
+        const auto slot = static_cast<uint32_t>((first + i) % point_.slots);
+        look_.at(lane, slot, slot, false);
+    }
+    due_ns_ = begin + std::max(kLookEvery, kShare * (now_ns() - begin));
 }
 
 Result<> Team::start() {
@@ -26,6 +45,7 @@ Result<> Team::start() {
     crew_ = TRY(Crew::create());
     shifts_.assign(point_.threads, {});
     expected_.clear();
+    due_ns_ = looks_at_memory(point_) && has_in(point_, side_) ? now_ns() + kLookEvery : UINT64_MAX;
     const bool receives = expects();
     for (size_t i = 0; i < shifts_.size(); ++i) {
         shifts_[i].flows.resize(first_lane(i + 1) - first_lane(i));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Team: one side of a point. Its lanes, a thread for each group of them while something is
 // measured, and what these threads found. Between measurements the lanes belong to the thread that
-// owns the team. Nothing of Team is called while a loop runs.
+// owns the team. While a loop runs nothing of Team is called but look().
 //
 // TeamOf: a team whose lanes come in groups of one kind (Group, TcpGroup): its rounds, and what its
 // threads do. So the loops know their lanes by type and call nothing virtual. VerbsTeam: over queue
@@ -48,7 +48,7 @@ class Team {
 
     Result<Checked> check(const Round& round) { return check_ring(ring(round.lane), round); }
 
-    // Of all lanes: before a measurement whose data is looked at.
+    // Of all lanes: before a measurement whose data is looked at; nothing before others.
     Result<> wipe();
 
     virtual Result<> emit(const Round& round) = 0;
@@ -64,6 +64,15 @@ class Team {
     Result<> start();
 
     [[nodiscard]] Crew& crew() { return *crew_; }
+
+    // Looks at some messages in the memory of bandwidth that is verified, if it is due(): of now_ns(),
+    // UINT64_MAX for never. It takes a hundredth of this thread's time at most.
+    void look();
+
+    [[nodiscard]] uint64_t due() const { return due_ns_; }
+
+    // By look() and by the threads, once these have ended.
+    [[nodiscard]] const Checked& looked() const { return look_.found; }
 
     // What was posted; valid once the crew has drained (latency: has ended).
     [[nodiscard]] Posted posted() const;
@@ -96,10 +105,15 @@ class Team {
     Point point_;
     Side side_;
     Waiting waiting_;
+    Look look_;  // its round is the last one that came in
 
   private:
     [[nodiscard]] bool expects() const;
 
+    static constexpr uint64_t kLookEvery = 20'000'000;  // ns, as the slices of a window
+
+    uint64_t looks_ = 0;
+    uint64_t due_ns_ = UINT64_MAX;
     std::vector<Shift> shifts_;       // of the threads
     std::vector<uint64_t> expected_;  // by lane, of what the other side sent
     std::unique_ptr<Crew> crew_;      // its threads use all the above, and the lanes: goes first
@@ -148,6 +162,7 @@ class TeamOf : public Team {
     // Once a whole round was lost others are not waited for that long: other clients' servers wait
     // meanwhile, and there may be hundreds of lanes.
     Result<Checked> collect(const Round& round) override {
+        look_.round = round;
         Waiting waiting = waiting_;
         if (lost_a_round_)
             waiting.patience = std::min(waiting.patience, kLossPatience);
@@ -199,8 +214,13 @@ class TeamOf : public Team {
         waiting.word = hand.worker.word_fd();
         const auto loop = [&](auto& queue) {
             return with_completer(queue, waiting, [&](auto& completer) {
+                auto& lane = group.lanes.front();
+                if (looks_at_messages(point_))
+                    return probe(lane, completer, hand, shift, [&](uint64_t number, auto came) {
+                        glance(lane, number, came);
+                    });
                 if (point_.mode == Mode::Latency)
-                    return probe(group.lanes.front(), completer, hand, shift);
+                    return probe(lane, completer, hand, shift, [](uint64_t, auto) {});
                 return stream_group(group, completer, hand, shift, posts_data(point_, side_));
             });
         };
@@ -213,15 +233,26 @@ class TeamOf : public Team {
         return loop(*group.queue);
     }
 
-    template <class L, class C>
-    Ending probe(L& lane, C& completer, Crew::Hand& hand, Shift& shift) {
+    // At one message in so many: what that costs may show in the sample behind it.
+    void glance(const Ring& lane, uint64_t number, std::span<const ibv_wc> came) noexcept {
+        constexpr uint64_t kOneIn = 1024;
+        if (number % kOneIn != 0)
+            return;
+        for (const ibv_wc& wc : came) {
+            if ((wc.opcode & IBV_WC_RECV) != 0 || !is_ping_pong(lane.point))
+                look_.at(lane, is_send(lane.point.verb) ? low_of(wc) : 0, 0, true);
+        }
+    }
+
+    template <class L, class C, class Looks>
+    Ending probe(L& lane, C& completer, Crew::Hand& hand, Shift& shift, const Looks& looks) {
         if (side_ == Side::Server) {
             hand.drained();  // it only ever answers
             // An open loop owes nothing until its next message is due.
             if (point_.rate != 0)
                 completer.be_patient_for(waiting_.patience +
                                          std::chrono::milliseconds(1000 / point_.rate + 1));
-            return pong(lane, completer, hand.worker);
+            return pong(lane, completer, hand.worker, looks);
         }
         const auto measure = [&](uint64_t time_ns, uint64_t messages, Histogram& histogram) {
             const Limit limit = point_.time_ms != 0 ? Limit{.until_ns = now_ns() + time_ns}
@@ -229,8 +260,8 @@ class TeamOf : public Team {
             if (point_.rate != 0)
                 return OpenLoop(lane, completer, hand.worker).run(limit, histogram);
             if (is_ping_pong(point_))
-                return ping<true>(lane, completer, hand.worker, limit, histogram);
-            return ping<false>(lane, completer, hand.worker, limit, histogram);
+                return ping<true>(lane, completer, hand.worker, limit, histogram, looks);
+            return ping<false>(lane, completer, hand.worker, limit, histogram, looks);
         };
         Histogram ignored;
         const Ending warm =
@@ -280,6 +311,7 @@ class VerbsTeam : public TeamOf<Group> {
     Result<> link(const std::optional<CmTicket>& ticket);
 
     Result<Checked> fetch(const Round& round) override {
+        look_.round = round;
         return fetch_round(seat(round.lane), waiting_, round);
     }
 

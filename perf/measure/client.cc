@@ -249,8 +249,7 @@ Result<> Client::verify_of(Side poster, Round round) {
 }
 
 Result<> Client::begin() {
-    if (checks_left())
-        TRY(team_->wipe());
+    TRY(team_->wipe());
     // Once the server has begun nothing of ours may take long: it sends already.
     account_.look(device_ ? device_->info : DeviceInfo());
     // Who only receives is there before the first message. Who sends waits for the other side.
@@ -336,6 +335,8 @@ Result<> Client::take_stopped() {
     if (ends_with_server())
         result_.usage.client = account_.end();
     result_.usage.server = TRY(parse_usage(stopped));
+    if (const auto looked = stopped.find("looked"); looked != stopped.end())
+        add(result_.checked, TRY(parse<Checked>(*looked)));
     const auto seen = TRY(required<uint64_t>(stopped, "messages"));
     if (posts(Side::Client)) {
         const Posted posted = team_->posted();
@@ -380,6 +381,7 @@ Result<> Client::settle() {
         TRY(account_loss(measured_.parts.back(), result_, sum(sent_by_server_), seen));
     }
     team_->finish();
+    add(result_.checked, team_->looked());
     measured_.latencies = team_->shifts().front().latencies;
     return {};
 }

@@ -40,11 +40,9 @@ class Client {
     // The phases of a point, in this order. After an error the client cannot be used any more.
     Result<> open(const Point& point);
     Result<> verify_before();
-    Result<> begin();         // both sides' threads run
-    Result<> open_window();   // by time only, where data is counted from
-    Result<> close_window();  // and to
-
-
+    Result<> begin();                // both sides' threads run
+    Result<> open_window();          // by time only, where data is counted from
+    Result<> close_window();         // and to
     Result<Stretch> end_interval();  // by time; asks the server, too, which shows it our life
     Result<> stop();                 // the crew has drained: tells the server, which answers
     Result<> take_stopped();         // by answer_due_ns(): what it did
@@ -54,6 +52,8 @@ class Client {
 
     // While threads run.
     [[nodiscard]] Watched watched() { return {&control_, &team_->crew()}; }
+
+    void look() { team_->look(); }
 
     // Ends early what has no window. Not where the server posts by iterations: it goes on.
     void cut_short() {

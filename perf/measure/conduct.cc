@@ -162,6 +162,7 @@ class Conductor {
         for (uint64_t passed = kSlice; passed <= time_ns && !cut_; passed += kSlice) {
             TRY(pass_until(begin_ns_ + passed));
             take(read_in_time([this] { return counted(); }));
+            std::ranges::for_each(clients_, &Client::look);
             if (!cut_ && now_ns() >= interval_end_ns_)
                 TRY(end_interval());
         }

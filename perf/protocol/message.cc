@@ -195,10 +195,12 @@ inline constexpr auto kFields<Checked::Wrong> =
                field<&Checked::Wrong::mismatch, &Mismatch::got>("got"),
                field<&Checked::Wrong::mismatch, &Mismatch::kind>("kind")};
 template <>
-inline constexpr auto kFields<Checked> = std::array{field<&Checked::messages>("messages"),
-                                                    field<&Checked::bytes>("bytes"),
-                                                    field<&Checked::lost>("lost", Told::Later),
-                                                    field<&Checked::wrong>("wrong", Told::IfAny)};
+inline constexpr auto kFields<Checked> =
+    std::array{field<&Checked::messages>("messages"),
+               field<&Checked::bytes>("bytes"),
+               field<&Checked::lost>("lost", Told::Later),
+               field<&Checked::sampled>("sampled", Told::Later),
+               field<&Checked::wrong>("wrong", Told::IfAny)};
 template <>
 inline constexpr auto kFields<Exposure> =
     std::array{field<&Exposure::address>("address"),

@@ -132,7 +132,8 @@ struct Round {
 struct Checked {
     uint64_t messages = 0;
     uint64_t bytes = 0;
-    uint64_t lost = 0;  // never came: unreliable transports only
+    uint64_t lost = 0;     // never came: unreliable transports only
+    uint64_t sampled = 0;  // looked at besides, while the point was measured
 
     struct Wrong {
         std::string side;  // "client" or "server": who saw it

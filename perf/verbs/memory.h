@@ -141,11 +141,23 @@ constexpr bool has_in(const Point& point, Side side) {
            (point.verb == Verb::Read ? posts_data(point, side) : serves_data(point, side));
 }
 
-// Whether the memory that a measurement writes is checked at its end: each slot is written again
-// and again, always with the same data, and nothing gets lost.
+// Whether each slot is written again and again with the same data, and nothing gets lost. Then it is
+// checked while bandwidth is measured, and at its end. Of SEND the next receive has the next slot,
+// as long as nothing else takes one (a credit in between), and both sides go round in step.
 constexpr bool looks_at_memory(const Point& point) {
+    const bool in_step = is_ordered(point.transport) && point.iterations == 0 &&
+                         point.depth % point.slots == 0 &&
+                         (point.direction != Direction::Both || point.connect != Connect::Cm);
     return point.verify != Verify::Off && point.mode == Mode::Bandwidth &&
-           is_reliable(point.transport) && !is_send(point.verb) && !is_atomic(point.verb);
+           is_reliable(point.transport) && !is_atomic(point.verb) &&
+           (in_step || !is_send(point.verb));
+}
+
+// Whether the loops of latency look at some messages, all of which have the data of slot 0. Where
+// messages get lost, a late one of a round before may come among them.
+constexpr bool looks_at_messages(const Point& point) {
+    return point.verify != Verify::Off && point.mode == Mode::Latency && point.rate == 0 &&
+           is_reliable(point.transport) && !is_atomic(point.verb);
 }
 
 // The messages of the measurement complete a receive on this side.

@@ -77,7 +77,7 @@ class FakeVerbs : public perf::Verbs {
     FakeVerbs& operator=(FakeVerbs&&) = delete;
 
     // ---- what goes wrong ------------------------------------------------------------------------
-    // To the message of that number, from 0. Lost: and to those behind it, `count` in all.
+    // To the message of that number, from 0, and to those behind it, `count` in all.
     void inject(Fault fault, uint64_t message, uint64_t count = 1);
     void go_silent(uint64_t message);      // from that message on nothing completes
     void go_on();                          // what it held comes now

@@ -428,7 +428,9 @@ void FakeVerbs::atomic(const Request& request, std::byte* remote, std::byte* loc
 }
 
 void FakeVerbs::copy(std::byte* to, const std::byte* from, size_t size) {
-    const Fault fault = messages_++ == fault_at_ ? fault_ : Fault::None;
+    const bool is_hit = messages_ >= fault_at_ && messages_ - fault_at_ < fault_count_;
+    const Fault fault = is_hit ? fault_ : Fault::None;
+    ++messages_;
     if (fault == Fault::Stale)
         return;
     const size_t shift = fault == Fault::Shift ? std::min<size_t>(16, size) : 0;

@@ -111,6 +111,8 @@ ibv_wc one_completion(ibv_wc_opcode opcode, uint64_t id) {
     return wc;
 }
 
+constexpr auto kNoLook = [](uint64_t, std::span<const ibv_wc>) {};
+
 base::UniqueFd new_word() {
     return base::UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
@@ -236,7 +238,8 @@ TEST(Loops, PingPostsAReceiveForEachThatCame) {
                                              one_completion(IBV_WC_RECV, 0),
                                              one_completion(IBV_WC_RECV, 1)})});
     Histogram histogram;
-    const Ending end = ping<true>(lane, completer, worker, Limit{.messages = 1}, histogram);
+    const Ending end =
+        ping<true>(lane, completer, worker, Limit{.messages = 1}, histogram, kNoLook);
     EXPECT_TRUE(end.good());
     EXPECT_EQ(lane.receives(), 2U);
     EXPECT_EQ(histogram.count(), 1U);
@@ -249,7 +252,7 @@ TEST(Loops, APingThatIsClosedEndsWithItsAnswer) {
         {a_word([&] { worker.close(); }),
          these_come({one_completion(IBV_WC_SEND, 1), one_completion(IBV_WC_RECV, 0)})});
     Histogram histogram;
-    const Ending end = ping<true>(lane, completer, worker, Limit{}, histogram);
+    const Ending end = ping<true>(lane, completer, worker, Limit{}, histogram, kNoLook);
     EXPECT_TRUE(end.good());
     EXPECT_EQ(worker.sent(), 1U);
     EXPECT_EQ(histogram.count(), 1U);
