@@ -110,10 +110,11 @@ class Fleet:
         """`ansible`: the version that roles see."""
         (self.folder / "log").write_bytes(b"")
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")} | {
-            "HOME": str(self.folder), "RDMA_FAKE_HOSTS": str(self.folder), "RDMA_FAKE_ANSIBLE": ansible, "ANSIBLE_CALLBACKS_ENABLED": "fake_hosts",
+            "HOME": str(self.folder), "RDMA_FAKE_HOSTS": str(self.folder), "RDMA_FAKE_ANSIBLE": ansible,
+            "ANSIBLE_CALLBACKS_ENABLED": "fake_hosts",
             "ANSIBLE_CALLBACK_PLUGINS": str(HERE / "plugins"), "ANSIBLE_COLLECTIONS_PATH": str(self.folder / "collections"), "ANSIBLE_NOCOLOR": "1",
-            "ANSIBLE_COLLECTIONS_PATHS": str(self.folder / "collections"), "ANSIBLE_INJECT_FACT_VARS": "false", "PYTHONDONTWRITEBYTECODE": "1",
-            "LC_ALL": "C.UTF-8"}
+            "ANSIBLE_COLLECTIONS_PATHS": str(self.folder / "collections"), "ANSIBLE_INJECT_FACT_VARS": "false",
+            "ANSIBLE_DISPLAY_SKIPPED_HOSTS": "false", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}
         command = ["ansible-playbook", "-i", str(self.folder / "inventory.json"), "site.yml", "-e", json.dumps(variables), *options]
         done = subprocess.run(command, cwd=ROOT / "ansible", env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         play = Play(done.stdout + done.stderr, self.folder)

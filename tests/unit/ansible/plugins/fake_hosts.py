@@ -46,10 +46,11 @@ FOLDER = Path(os.environ["RDMA_FAKE_HOSTS"])
 CHANGED = {"changed": True}
 
 
+LOG = open(FOLDER / "log", "ab", buffering=0)  # noqa: SIM115
+
+
 def note(**entry):
-    # One write of a line: workers of several hosts share the file.
-    with open(FOLDER / "log", "ab", buffering=0) as file:
-        file.write((json.dumps(entry) + "\n").encode())
+    LOG.write((json.dumps(entry) + "\n").encode())
 
 
 class Host:
@@ -235,13 +236,15 @@ class Through:
         return ""
 
 
+def copy_of(given):
+    copy = object.__new__(type(given))
+    copy.__dict__.update(given.__dict__)
+    return copy
+
+
 def run_here(self):
     """Runs a task of one host in this process, and not in a new one. It may change its task and host, which are those of later tasks here."""
-    task, host = self._task, self._host
-    self._task = task.copy(exclude_parent=True)
-    self._task._parent = task._parent
-    self._host = object.__new__(type(host))
-    self._host.__dict__.update(host.__dict__)
+    self._task, self._host = copy_of(self._task), copy_of(self._host)
     self._new_stdin = None
     # ansible-core has it since 2.19.
     with worker._task.TaskContext(self._task) if hasattr(worker, "_task") else contextlib.nullcontext():
