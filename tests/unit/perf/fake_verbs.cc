@@ -433,7 +433,7 @@ ibv_cq_ex* FakeVerbs::create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* at
         errno = EOPNOTSUPP;
         return nullptr;
     }
-    if (device.vendor_id == kRxeVendor)
+    if (device.vendor_id == perf::kRxeVendor)
         complain("librxe before rdma-core 59 skips completions in ibv_next_poll");
     Queue* queue = queue_of(create_cq(context, static_cast<int>(attr->cqe), attr->channel));
     queue->start_poll = [](ibv_cq_ex* cq, ibv_poll_cq_attr* none) {
