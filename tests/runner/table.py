@@ -155,7 +155,7 @@ JOBS = [
 
     # ---- the full form: longer, on each kernel, in each RDMA mode
     *(full(kernel, run, seconds=seconds, sees=f"{MODES} podman perf") for kernel in ("7.2", "7.3") for run, seconds in (
-        ("podman.sh|--full|crun|runc", 900), ("bad-input.sh|--full", 300), ("limits.sh|--full", 400), ("hidden.sh|--full", 480),
+        ("podman.sh|--full|crun|runc", 900), ("bad-input.sh|--full", 300), ("limits.sh|--full", 400), ("hidden.sh|--full", 120),
         (f"{PERF}perf-netns.sh|--full", 300), ("thesis.sh|--full", 300), ("confine.sh|--full", 400))),
     *(full("7.2", run, seconds=seconds, sees=f"{MODES} perf") for run, seconds in (
         ("contract.sh", 60), ("contract-eswitch.sh", 30), ("cm.sh", 60), (f"{PERF}perf-many.sh", 60), (f"{PERF}perf-cm.sh", 60),
@@ -215,18 +215,18 @@ JOBS = [
       for mode in ("", " --exclusive")),
     full("7.3 --hca --nics igb", "KILLS=12|kills.sh|adapter:prepared:docker28|asap2_adapter:prepared", seconds=400, sees="vf asap2 running"),
     *(full("7.3 --hca --nics igb --double ib_core", run, seconds=seconds, sees="shared vf doctor") for run, seconds in (
-        ("shared.sh", 55), ("adapter.sh", 90), ("vf.sh|--brief", 35), ("isolation.sh", 65),
+        ("shared.sh", 55), ("adapter.sh", 90), ("vf.sh|--brief", 35), ("isolation.sh", 35),
         ("matrix.sh|--brief|shared|vf|adapter", 100))),
     full("7.3 --nics igb --double igb,igbvf", "drivers.sh", seconds=65, sees="vf"),
     *(full("7.3", f"NETDEVSIM={one}|asap2.sh", seconds=125, sees="asap2") for one in ("lab_uplink=aux", "lab_mode_first=1")),
     *(full(f"{kernel} --exclusive", "exclusive.sh|--full", seconds=200) for kernel in ("7.2", "7.3")),
     *(full(f"{kernel} --exclusive", "contract.sh", seconds=60) for kernel in ("7.2", "7.3")),
     full("7.3 --exclusive", "limits.sh|--full", seconds=400),
-    full("7.3 --exclusive", "hidden.sh|--full", seconds=480),
+    full("7.3 --exclusive", "hidden.sh|--full", seconds=120),
     full("7.3 --exclusive", "podman.sh|--full|crun|runc", seconds=900),
     full("7.3 --hca --nics igb", "confine.sh|--full", seconds=600),
     full("7.3 --hca --nics igb", "rootfs.sh|--full", seconds=200),
-    *(full(f"7.3 --hca --nics igb{mode}", "isolation.sh", seconds=900) for mode in ("", " --exclusive")),
+    *(full(f"7.3 --hca --nics igb{mode}", "isolation.sh", seconds=450) for mode in ("", " --exclusive")),
     *(full("7.3 --hca --nics igb", f"kills.sh|--full|{mode}", seconds=900) for mode in ("softroce", "shared", "vf", "asap2", "softiwarp")),
     full("7.3 --hca --nics igb", "soak.sh|64", seconds=500),
     *(full("7.3 --hca --nics igb", f"SEED={seed}|soak.sh|1000", seconds=4000) for seed in (1, 2)),
