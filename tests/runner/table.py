@@ -119,8 +119,8 @@ JOBS = [
     host("power-loss", "tests/lab/power-loss", "1", rung="lab", form="full", seconds=60, cpus=2, sees=f"{GUESTS} {MODES} power-loss", after=("lab", "programs")),
 
     # ---- guests of the short form
-    # Mode softroce under engines is for podman.sh and docker.sh; softiwarp is wired as softroce is.
-    guest("7.3 --hca --nics igb", "matrix.sh|--brief|shared|vf|asap2", prompt=True, seconds=75, sees=f"{MODES} podman runtime perf"),
+    # Mode softroce under engines is for podman.sh and docker.sh.
+    guest("7.3 --hca --nics igb", "matrix.sh|--brief|shared|vf|asap2|softiwarp", prompt=True, seconds=82, sees=f"{MODES} podman runtime perf"),
     # The unit tests have a death at each call in every mode. Here is the mode with most calls, and with a database that keeps its own.
     guest("7.3", "KILLS=2|kills.sh|asap2:crun", seconds=65, sees=f"{MODES} running"),
     guest("7.3", "confine.sh|--brief|softroce", seconds=32, sees=f"{MODES} confine perf running doctor runtime"),
