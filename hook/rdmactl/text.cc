@@ -9,6 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "netns/base/json.h"
+
 namespace hook::ctl {
 
 using base::Colour;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "netns/base/json.h"
+#include "netns/base/json_fwd.h"
 #include "netns/base/text.h"
 
 namespace hook::ctl {

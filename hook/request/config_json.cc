@@ -5,6 +5,8 @@
 
 #include <fmt/ranges.h>
 
+#include "netns/base/json.h"
+
 namespace hook {
 
 namespace {

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "hook/request/keys.h"
+#include "netns/base/json.h"
 
 namespace hook {
 

@@ -10,6 +10,7 @@
 
 #include "hook/request/policy.h"
 #include "netns/base/ascii.h"
+#include "netns/base/json.h"
 
 namespace hook {
 

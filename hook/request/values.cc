@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "netns/base/ascii.h"
+#include "netns/base/json.h"
 
 namespace hook {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "hook/request/names.h"
-#include "netns/base/json.h"
+#include "netns/base/json_fwd.h"
 #include "netns/sriov.h"
 #include "netns/values/address.h"
 

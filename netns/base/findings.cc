@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "netns/base/json.h"
 #include "netns/base/text.h"
 
 namespace base {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "netns/base/json.h"
+#include "netns/base/json_fwd.h"
 
 namespace base {
 

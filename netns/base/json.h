@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON: the only way in which this project uses nlohmann's library, which holds values. Their texts
 // are read by base/json_scan.h, which is strict, and written by dump_json(). Unknown members and
-// their order are kept, so that a config.json survives a round trip. Include this only from .cc
-// files and from headers of the hook and rdma-perf.
+// their order are kept, so that a config.json survives a round trip. Headers that only declare
+// functions of Json include base/json_fwd.h.
 #pragma once
 
 #include <array>
@@ -17,11 +17,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "netns/base/json_fwd.h"
 #include "netns/base/result.h"
 
 namespace base {
-
-using Json = nlohmann::ordered_json;
 
 // Parses a text. `what` names the text in errors ("config.json"). The caller bounds its size when
 // it reads.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "netns/base/files.h"
+#include "netns/base/json.h"
 
 namespace perf {
 
@@ -201,10 +202,10 @@ bool is_device_name(std::string_view name) {
 
 Result<std::vector<AttachedGid>> parse_attach_file(std::string_view text) {
     const Json root = TRY(base::parse_json(text, "attach.json"));
-    const auto format = TRY(required<int64_t>(root, "format"));
+    const auto format = TRY(base::required<int64_t>(root, "format"));
     if (format != 1)
         return make_error(Code::BadInput, "format {} is not known", format);
-    if (!TRY(required<bool>(root, "attached")))
+    if (!TRY(base::required<bool>(root, "attached")))
         return std::vector<AttachedGid>{};
     const auto list = root.find("attachments");
     if (list == root.end() || !list->is_array() || list->size() > kMaxAttachments)
@@ -214,10 +215,10 @@ Result<std::vector<AttachedGid>> parse_attach_file(std::string_view text) {
         // An attachment whose GID was not known has none to offer.
         if (entry.is_object() && (!entry.contains("gid") || entry["gid"].is_null()))
             continue;
-        auto device = TRY(required<std::string>(entry, "device"));
+        auto device = TRY(base::required<std::string>(entry, "device"));
         if (!is_device_name(device))
             return make_error(Code::BadInput, "'device' is no device name: " + printable(device));
-        const auto value = TRY(required<std::string>(entry, "gid"));
+        const auto value = TRY(base::required<std::string>(entry, "gid"));
         const auto gid = parse_address(value);
         if (!gid || gid->is_zero())
             return make_error(Code::BadInput, "'gid' is no GID: " + printable(value));

@@ -7,7 +7,8 @@
 #include <fmt/format.h>
 
 #include "netns/base/clock.h"
-#include "netns/base/json.h"
+#include "netns/base/json_fwd.h"
+#include "netns/base/result.h"
 #include "netns/base/unique_fd.h"
 
 namespace perf {
@@ -18,7 +19,6 @@ using base::Error;
 using base::Json;
 using base::make_error;
 using base::printable;
-using base::required;
 using base::Result;
 using base::sys_error;
 using base::UniqueFd;

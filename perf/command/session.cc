@@ -132,7 +132,7 @@ class Session {
     }
 
     Result<> handle(const Json& frame) {
-        const auto type = TRY(required<std::string>(frame, "type"));
+        const auto type = TRY(base::required<std::string>(frame, "type"));
         const auto* step = std::ranges::find(kSteps, type, &Step::type);
         if (step == std::end(kSteps))
             return serve_suite(type, frame);
@@ -255,7 +255,7 @@ class Session {
         Point own = point;
         if (frame.contains("pkey"))
             own.marks.pkey_index =
-                TRY(partition_index(*device_, TRY(required<uint16_t>(frame, "pkey"))));
+                TRY(partition_index(*device_, TRY(base::required<uint16_t>(frame, "pkey"))));
         auto team = TRY(VerbsTeam::create(
             *device_, own, Side::Server, waiting_for(point), cm_ends_of(*options_.cm, control_)));
         TRY(team->connect(peer_, remote, mtu));

@@ -266,9 +266,9 @@ Result<Client::Mark> Client::mark(bool must_ask) {
     Mark mark{};
     if (posts(Side::Server) || on_arrival || must_ask) {
         const Json frame = TRY(control_.ask(message("mark"), "marked", step()));
-        const auto at_ns = TRY(required<uint64_t>(frame, "at_ns"));
+        const auto at_ns = TRY(base::required<uint64_t>(frame, "at_ns"));
         mark = {Reading{TRY(base::optional_member<uint64_t>(frame, "received", 0)), at_ns},
-                Reading{TRY(required<uint64_t>(frame, "messages")), at_ns}};
+                Reading{TRY(base::required<uint64_t>(frame, "messages")), at_ns}};
     }
     const Crew& crew = team_->crew();
     mark[on_arrival ? 1 : 0] =
@@ -337,7 +337,7 @@ Result<> Client::take_stopped() {
     result_.usage.server = TRY(parse_usage(stopped));
     if (const auto looked = stopped.find("looked"); looked != stopped.end())
         add(result_.checked, TRY(parse<Checked>(*looked)));
-    const auto seen = TRY(required<uint64_t>(stopped, "messages"));
+    const auto seen = TRY(base::required<uint64_t>(stopped, "messages"));
     if (posts(Side::Client)) {
         const Posted posted = team_->posted();
         Part part = part_of(Direction::Forward, posted);

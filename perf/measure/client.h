@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "netns/base/json.h"
 #include "perf/engine/team.h"
 #include "perf/measure/options.h"
 #include "perf/measure/result.h"

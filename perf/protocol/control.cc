@@ -83,7 +83,7 @@ Result<Json> Control::receive(const Deadline& deadline) {
 
 Result<Json> Control::expect(std::string_view type, const Deadline& deadline) {
     Json body = TRY(receive(deadline).context("waiting for '" + std::string(type) + "'"));
-    const auto got = TRY(required<std::string>(body, "type"));
+    const auto got = TRY(base::required<std::string>(body, "type"));
     if (got == "error")
         return parse_error_message(body);
     if (got != type)

@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "netns/base/json.h"
 #include "netns/base/type_traits.h"
 #include "perf/protocol/plan.h"
 
@@ -146,7 +147,7 @@ Result<V> read_member(const Json& object,
     } else {
         using Raw = std::conditional_t<std::is_arithmetic_v<V>, V, std::string>;
         if (!there)
-            return required<Raw>(object, name).error();
+            return base::required<Raw>(object, name).error();
         V value = TRY(fields::value_of<V>(*it, name));
         if constexpr (std::is_integral_v<V> && !std::is_same_v<V, bool>) {
             if (std::cmp_less(value, low) || std::cmp_greater(value, high))

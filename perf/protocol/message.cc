@@ -340,8 +340,8 @@ Json to_json(const Posted& posted) {
 Result<Posted> parse_posted(const Json& json, uint32_t lanes) {
     Posted posted;
     posted.by_lane = TRY(parse_counts(json, "sent", lanes));
-    posted.warmup_messages = TRY(required<uint64_t>(json, "warmup_messages"));
-    posted.elapsed_ns = TRY(required<uint64_t>(json, "elapsed_ns"));
+    posted.warmup_messages = TRY(base::required<uint64_t>(json, "warmup_messages"));
+    posted.elapsed_ns = TRY(base::required<uint64_t>(json, "elapsed_ns"));
     if (posted.warmup_messages >
         std::accumulate(posted.by_lane.begin(), posted.by_lane.end(), uint64_t{0}))
         return make_error(Code::BadInput, "'warmup_messages' is more than was sent");
@@ -357,7 +357,7 @@ Json to_json(const Round& round) {
 
 Result<Round> parse_round(const Json& json, const Point& point) {
     Round round{.lane = TRY(read_member<uint32_t>(json, "lane", 0, point.qps - 1)),
-                .number = TRY(required<uint32_t>(json, "round"))};
+                .number = TRY(base::required<uint32_t>(json, "round"))};
     if (json.contains("left"))
         round.left = TRY(read_member<uint32_t>(json, "left", 1, point.slots));
     return round;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "netns/base/json.h"
 #include "perf/address/gid.h"
 #include "perf/protocol/pattern.h"
 #include "perf/protocol/plan.h"

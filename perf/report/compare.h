@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "netns/base/json.h"
 #include "perf/measure/result.h"
 
 namespace perf {

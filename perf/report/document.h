@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "netns/base/json.h"
 #include "perf/measure/options.h"
 
 namespace perf {

@@ -89,7 +89,7 @@ Result<Plan> read_plan(const std::string& path) {
             TRY(base::parse_json(TRY(read_file(path, kPlanLimit, "the plan")), "the plan"));
         if (!root.is_object() || !root.contains("schema"))
             return parse_plan(root);
-        const auto schema = TRY(required<std::string>(root, "schema"));
+        const auto schema = TRY(base::required<std::string>(root, "schema"));
         if (schema != kSchema || !root.contains("plan"))
             return make_error(Code::BadInput,
                               "schema '{}' has no plan to run (known: {})",

@@ -52,9 +52,9 @@ std::string value_of(const Json& point, const Setting& setting) {
 // members unknown here, are not taken for one another.
 Result<Series> new_series(const Json& point) {
     Series series;
-    const auto verb = TRY(required<std::string>(point, "verb"));
-    const auto mode = TRY(required<std::string>(point, "mode"));
-    const auto size = TRY(required<uint64_t>(point, "size_bytes"));
+    const auto verb = TRY(base::required<std::string>(point, "verb"));
+    const auto mode = TRY(base::required<std::string>(point, "mode"));
+    const auto size = TRY(base::required<uint64_t>(point, "size_bytes"));
     series.label =
         fmt::format("{} {} {}", printable(verb, 20), printable(mode, 20), human_size(size));
     Json identity = Json::object();
@@ -104,7 +104,7 @@ Result<> add_result(const Json& result, std::map<std::string, size_t>& places, R
             continue;
         if (!group->is_object())
             return make_error(Code::BadInput, "'{}' must be an object", metric.group);
-        const auto value = TRY(required<double>(*group, metric.name));
+        const auto value = TRY(base::required<double>(*group, metric.name));
         if (!std::isfinite(value) || value < 0)
             return make_error(Code::BadInput, "'{}' is no measurement: {}", metric.name, value);
         series.samples[metric.name].push_back(value);
@@ -119,8 +119,8 @@ Result<std::vector<std::string>> values_of_side(const Json& env, std::string_vie
     const bool none = found == side.end() || found->is_null();
     const Json device = none ? Json::object() : *found;
     std::vector<std::string> values;
-    values.push_back(TRY(required<std::string>(side, "kernel")));
-    values.push_back(none ? "none" : TRY(required<std::string>(device, "gid_type")));
+    values.push_back(TRY(base::required<std::string>(side, "kernel")));
+    values.push_back(none ? "none" : TRY(base::required<std::string>(device, "gid_type")));
     // Older programs do not tell these.
     for (const std::string_view identity : {"part", "firmware", "pcie"})
         values.push_back(TRY(base::optional_member<std::string>(device, identity, "")));
@@ -153,7 +153,7 @@ void tell_apart(std::vector<Series>& all) {
 
 Result<ReportFile> report_of(std::string_view text, const std::string& name) {
     const Json root = TRY(base::parse_json(text, "the report"));
-    const auto schema = TRY(required<std::string>(root, "schema"));
+    const auto schema = TRY(base::required<std::string>(root, "schema"));
     // Reports of older programs have no kind.
     const auto kind = TRY(base::optional_member<std::string>(root, "kind", "run"));
     if (schema != kSchema)

@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 
 #include "netns/base/files.h"
+#include "netns/base/json.h"
 #include "perf/system/reading.h"
 
 namespace perf {

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "netns/base/json.h"
 #include "perf/system/reading.h"
 
 namespace perf {
@@ -134,7 +135,7 @@ Json to_json(const CpuUse& use) {
 Result<CpuUse> parse_cpu_use(const Json& json) {
     CpuUse use;
     for (const auto& [name, member] : kMembers) {
-        const double value = TRY(required<double>(json, name));
+        const double value = TRY(base::required<double>(json, name));
         if (!(value >= 0 && value <= kMostSeconds))
             return make_error(
                 Code::BadInput, "'{}' is {}, not from 0 to 10^9 seconds", name, value);

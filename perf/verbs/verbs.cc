@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/verbs/verbs.h"
 
+#include <string_view>
 #include <type_traits>
 
 #include <dlfcn.h>

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "netns/base/json.h"
+#include "netns/base/json_fwd.h"
 #include "runtime-config/engines/named.h"
 
 namespace engines {

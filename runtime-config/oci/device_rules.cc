@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "netns/base/json.h"
 #include "runtime-config/oci/spec_check.h"
 
 namespace oci {

@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "netns/base/json.h"
+#include "netns/base/json_fwd.h"
 
 namespace oci {
 

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "netns/base/json.h"
+#include "netns/base/json_fwd.h"
 #include "netns/base/result.h"
 
 namespace oci {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "hook/request/request.h"
+#include "netns/base/json.h"
 #include "tests/fuzz/expect.h"
 
 namespace {

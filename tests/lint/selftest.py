@@ -49,8 +49,8 @@ LAYERING = (
     + [(name, f"#include <{header}>", "public headers") for name in PUBLIC for header in ("netlink/msg.h", "nlohmann/json.hpp", "sys/socket.h")]
     + [(name, '#include "netns/kernel/sysfs.h"', "is private")
        for name in ("netns/link.h", "hook/steps/x.cc", "perf/x.cc", "runtime-config/rdma-runtime/shim.cc")]
-    + [("netns/link.h", '#include "netns/base/json.h"', "no JSON"),
-       ("perf/suites/kv/x.cc", '#include "perf/suites/doctor/scene.h"', "may include no other one there"),
+    + [("netns/link.h", f'#include "netns/base/{header}"', "no JSON") for header in ("json.h", "json_fwd.h")]
+    + [("perf/suites/kv/x.cc", '#include "perf/suites/doctor/scene.h"', "may include no other one there"),
        ("hook/steps/x.cc", '#include "step.h"', "from the top of the repository"),
        ("netns/kernel/x.cc", "void g() { setns (1, 2); }", "second file"),
        ("perf/x.cc", "void g() { ::setns(1, 2); }", "second file")])

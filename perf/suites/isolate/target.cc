@@ -43,11 +43,11 @@ class IsolationHalf : public ServerHalf {
         if (type == "probe")
             return probe(frame);
         if (type == "inspect")
-            return inspect(TRY(required<uint32_t>(frame, "round")));
+            return inspect(TRY(base::required<uint32_t>(frame, "round")));
         if (type == "listen")
             return listen();
         if (type == "hear")
-            return hear(TRY(required<uint32_t>(frame, "until")));
+            return hear(TRY(base::required<uint32_t>(frame, "until")));
         return message("released");
     }
 
@@ -61,7 +61,7 @@ class IsolationHalf : public ServerHalf {
         if (!lent_.options->allow_isolation_tests)
             return make_error(Code::Refused, "this server does not take part in isolation tests")
                 .advise("start it with: rdma-perf serve --allow-isolation-tests");
-        seed_ = TRY(required<uint64_t>(frame, "seed"));
+        seed_ = TRY(base::required<uint64_t>(frame, "seed"));
         const Device& device = *lent_.device;
         Memory memory = TRY(Memory::map(target_layout()));
         Region inbox =

@@ -181,7 +181,7 @@ Result<Trial> Exercise::run(Method method, uint32_t rep, uint32_t version) {
     trial.usage.payload_bytes = trial.all * plan_.shape.value;
     const Json stopped = TRY(client_.control().ask(message("kv_stop"), "kv_stopped", step()));
     trial.usage.server = TRY(parse_usage(stopped));
-    const auto answers = TRY(required<uint64_t>(stopped, "answers"));
+    const auto answers = TRY(base::required<uint64_t>(stopped, "answers"));
     const uint64_t asked = method == Method::Send ? trial.all : 0;
     if (answers != asked)
         return make_error(Code::Internal, "the server answered {} GETs of {}", answers, asked);

@@ -104,9 +104,9 @@ class ExerciseHalf : public ServerHalf {
     // Table and queue pair, which is connected to the client's.
     Result<Json> open(const Json& frame) {
         lent_.account->end_idle();
-        const Shape shape{.keys = TRY(required<uint32_t>(frame, "keys")),
-                          .value = TRY(required<uint32_t>(frame, "value_bytes")),
-                          .seed = TRY(required<uint64_t>(frame, "seed"))};
+        const Shape shape{.keys = TRY(base::required<uint32_t>(frame, "keys")),
+                          .value = TRY(base::required<uint32_t>(frame, "value_bytes")),
+                          .seed = TRY(base::required<uint64_t>(frame, "seed"))};
         TRY(check_limits(shape));
         const auto poll = TRY(read_member<Poll>(frame, "poll"));
         const Endpoint remote = TRY(the_endpoint(TRY(parse_endpoints(frame))));

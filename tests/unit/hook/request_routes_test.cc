@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "hook/request/request.h"
+#include "netns/base/json.h"
 
 namespace hook {
 namespace {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "netns/base/json.h"
+
 namespace hook {
 namespace {
 Request parse(const Annotations& annotations) {

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <linux/ethtool.h>
 
+#include "netns/base/json.h"
 #include "tests/support/temp_dir.h"
 
 namespace perf {

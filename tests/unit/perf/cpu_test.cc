@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "netns/base/json.h"
 #include "tests/support/temp_dir.h"
 
 namespace perf {
