@@ -5,31 +5,22 @@
 #include <memory>
 
 #include "netns/base/files.h"
-#include "netns/cgroup.h"
 #include "netns/char_nodes.h"
-#include "netns/device_cgroup.h"
-#include "netns/devlink.h"
 #include "netns/host.h"
-#include "netns/launch.h"
-#include "netns/link.h"
 #include "netns/namespace.h"
-#include "netns/neighbour.h"
-#include "netns/ovs.h"
-#include "netns/pci_tree.h"
-#include "netns/placement.h"
 #include "netns/process.h"
-#include "netns/rdma.h"
-#include "netns/route.h"
-#include "netns/sriov.h"
-#include "netns/statistics.h"
 #include "netns/sys_class.h"
-#include "netns/tc_offload.h"
 
 namespace netns {
 
 class KernelHost {
   public:
     KernelHost();
+    KernelHost(const KernelHost&) = delete;
+    KernelHost& operator=(const KernelHost&) = delete;
+    KernelHost(KernelHost&&) = delete;
+    KernelHost& operator=(KernelHost&&) = delete;
+    ~KernelHost();
 
     [[nodiscard]] Host host() {
         return {namespaces_,

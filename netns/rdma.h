@@ -31,34 +31,9 @@
 #include "netns/char_nodes.h"
 #include "netns/namespace.h"
 #include "netns/values/address.h"
+#include "netns/values/rdma_device.h"
 
 namespace netns {
-
-enum class RdmaNetnsMode { Shared, Exclusive };
-
-struct RdmaDevice {
-    uint32_t index = 0;  // RDMA_NLDEV_ATTR_DEV_INDEX: stable for the device's life, system-wide
-    std::string name;
-    uint64_t node_guid = 0;   // host order; as `rdma dev show` prints it
-    bool iwarp = false;       // its port has one GID, of its MAC, and none of addresses
-    bool infiniband = false;  // port 1 is InfiniBand: ib_ipoib makes its netdev, not the driver
-    bool operator==(const RdmaDevice&) const = default;
-};
-
-// The state of a port that carries traffic, as sysfs spells it.
-inline constexpr char kActivePort[] = "ACTIVE";
-
-// A character device: /dev/infiniband/<name>.
-struct CharDevice {
-    std::string name;  // "uverbs0", "rdma_cm"
-    uint32_t major = 0;
-    uint32_t minor = 0;
-    bool operator==(const CharDevice&) const = default;
-
-    [[nodiscard]] std::string path() const { return "/dev/infiniband/" + name; }
-};
-
-enum class GidType { RoceV1, RoceV2, InfiniBand };
 
 // A GID table entry to look for. Two netdevs on a device may have the same address in two VLANs;
 // then the netdev decides.
@@ -72,13 +47,6 @@ struct WantedGid {
     // The netdev's namespace: MLNX_OFED shows a GID only to readers there. Nothing: the reader's
     // own.
     std::optional<Netns> netdev_ns;
-};
-
-struct GidEntry {
-    uint32_t index = 0;
-    Gid gid;
-    GidType type = GidType::RoceV2;
-    std::string netdev;  // the netdev's name in its own namespace
 };
 
 // Room in the GID table of port 1.

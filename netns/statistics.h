@@ -21,7 +21,7 @@
 #include <string>
 
 #include "netns/namespace.h"
-#include "netns/rdma.h"
+#include "netns/values/rdma_device.h"
 
 namespace netns {
 

@@ -9,6 +9,7 @@
 #include "hook/container/end.h"
 #include "hook/steps/running.h"
 #include "netns/device_cgroup.h"
+#include "netns/rdma.h"
 
 namespace hook {
 

@@ -8,6 +8,7 @@
 
 #include "hook/container/variables.h"
 #include "netns/image.h"
+#include "netns/rdma.h"
 #include "netns/sys_class.h"
 
 namespace hook {

@@ -9,6 +9,7 @@
 #include "hook/modes/interface.h"
 #include "hook/modes/software_device.h"
 #include "netns/base/log.h"
+#include "netns/rdma.h"
 
 namespace hook {
 

@@ -10,7 +10,7 @@
 #include "hook/request/request.h"
 #include "hook/steps/plan.h"
 #include "netns/link.h"
-#include "netns/rdma.h"
+#include "netns/values/rdma_device.h"
 
 namespace hook {
 

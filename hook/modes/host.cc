@@ -12,6 +12,7 @@
 #include "hook/steps/free_vf.h"
 #include "hook/steps/journal.h"
 #include "netns/link.h"
+#include "netns/rdma.h"
 #include "netns/sriov.h"
 
 namespace hook {

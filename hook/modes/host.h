@@ -6,7 +6,7 @@
 
 #include "hook/state/context.h"
 #include "hook/steps/site.h"
-#include "netns/rdma.h"
+#include "netns/values/rdma_device.h"
 
 namespace hook {
 

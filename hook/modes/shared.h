@@ -4,7 +4,7 @@
 
 #include "hook/modes/mode.h"
 #include "netns/link.h"
-#include "netns/rdma.h"
+#include "netns/values/rdma_device.h"
 
 namespace hook {
 

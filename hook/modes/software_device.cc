@@ -5,6 +5,7 @@
 
 #include "hook/modes/interface.h"
 #include "netns/link.h"
+#include "netns/rdma.h"
 
 namespace hook {
 

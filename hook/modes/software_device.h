@@ -5,7 +5,7 @@
 #pragma once
 
 #include "hook/modes/mode.h"
-#include "netns/rdma.h"
+#include "netns/values/rdma_device.h"
 
 namespace hook {
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "netns/rdma.h"
+
 namespace hook {
 
 using netns::RdmaNetnsMode;

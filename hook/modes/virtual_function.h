@@ -7,7 +7,7 @@
 #include "hook/modes/software_device.h"
 #include "hook/modes/vf_choice.h"
 #include "hook/steps/claim.h"
-#include "netns/rdma.h"
+#include "netns/values/rdma_device.h"
 
 namespace hook {
 

@@ -9,6 +9,7 @@
 
 #include "hook/request/values.h"
 #include "netns/base/log.h"
+#include "netns/rdma.h"
 
 namespace hook {
 

@@ -11,8 +11,8 @@
 
 #include "hook/steps/claim.h"
 #include "netns/link.h"
-#include "netns/rdma.h"
 #include "netns/sriov.h"
+#include "netns/values/rdma_device.h"
 
 namespace hook {
 

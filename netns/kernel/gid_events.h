@@ -6,7 +6,7 @@
 
 #include "netns/base/unique_fd.h"
 #include "netns/kernel/busy.h"
-#include "netns/rdma.h"
+#include "netns/values/rdma_device.h"
 
 namespace netns {
 

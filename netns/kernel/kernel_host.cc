@@ -1,6 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "netns/kernel_host.h"
 
+#include "netns/cgroup.h"
+#include "netns/device_cgroup.h"
+#include "netns/devlink.h"
+#include "netns/launch.h"
+#include "netns/link.h"
+#include "netns/neighbour.h"
+#include "netns/ovs.h"
+#include "netns/pci_tree.h"
+#include "netns/placement.h"
+#include "netns/rdma.h"
+#include "netns/route.h"
+#include "netns/sriov.h"
+#include "netns/statistics.h"
+#include "netns/tc_offload.h"
+
 namespace netns {
 
 KernelHost::KernelHost()
@@ -18,5 +33,7 @@ KernelHost::KernelHost()
       ovs_(make_ovs()),
       statistics_(make_kernel_statistics()),
       pci_(make_kernel_pci_tree()) {}
+
+KernelHost::~KernelHost() = default;
 
 }  // namespace netns

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "netns/char_nodes.h"
+
 namespace netns {
 
 namespace {

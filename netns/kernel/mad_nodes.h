@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "netns/kernel/sysfs.h"
-#include "netns/rdma.h"
+#include "netns/values/rdma_device.h"
 
 namespace netns {
 

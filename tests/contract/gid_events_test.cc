@@ -3,6 +3,7 @@
 // look from time to time.
 #include <gtest/gtest.h>
 
+#include "netns/rdma.h"
 #include "tests/contract/outside.h"
 
 namespace test {

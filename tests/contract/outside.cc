@@ -25,6 +25,7 @@
 
 #include "netns/kernel/link_message.h"
 #include "netns/kernel/netlink/socket.h"
+#include "netns/rdma.h"
 #include "tests/contract/outside_cgroups.h"
 
 namespace test {

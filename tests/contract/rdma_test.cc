@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract of netns/rdma.h. The kernel's half runs where RDMA is: in the lab.
+#include "netns/rdma.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <thread>

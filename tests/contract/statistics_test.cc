@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "netns/rdma.h"
 #include "tests/contract/outside.h"
 
 namespace test {

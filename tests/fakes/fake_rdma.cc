@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fake of netns/rdma.h. Codes and errno values are the kernel room's: see tests/contract.
+#include "tests/fakes/fake_rdma.h"
+
 #include <algorithm>
 #include <cerrno>
-
-#include "tests/fakes/fake_host.h"
 
 namespace test {
 

@@ -22,11 +22,11 @@
 #include "netns/ovs.h"
 #include "netns/pci_tree.h"
 #include "netns/process.h"
-#include "netns/rdma.h"
 #include "netns/route.h"
 #include "netns/sriov.h"
 #include "netns/statistics.h"
 #include "netns/tc_offload.h"
+#include "netns/values/rdma_device.h"
 
 namespace test {
 

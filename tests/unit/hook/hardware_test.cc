@@ -5,6 +5,7 @@
 
 #include "hook/rdmactl/command.h"
 #include "tests/fakes/adapters.h"
+#include "tests/fakes/fake_rdma.h"
 #include "tests/unit/hook/containers.h"
 
 namespace test {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/fakes/fake_host.h"
+#include "tests/fakes/fake_rdma.h"
 
 namespace test {
 namespace {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/fakes/fake_host.h"
+#include "tests/fakes/fake_rdma.h"
 #include "tests/support/temp_dir.h"
 
 namespace test {
