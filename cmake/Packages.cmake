@@ -1,5 +1,5 @@
 # Packages rdma-hook, rdma-perf and rdma-perf-report: cmake --build build/release --target package. They are Debian's where there is a
-# dpkg, else RPM's; `cpack -G RPM` makes those anywhere.
+# dpkg, else RPM's; `cpack -G RPM` makes those anywhere. Debian's source package makes the same (packaging/debian/rules).
 #
 # Files are installed by component: hook, perf and perf-report. hook_deb and hook_rpm and so on have what only a package of that kind
 # has, and are left out of `cmake --install`. The prefix must be /usr, as in the preset release.
@@ -14,13 +14,13 @@ set(RDMA_DEB_VERSION ${PROJECT_VERSION}-${RDMA_PACKAGE_REVISION})
 
 # SOURCE_DATE_EPOCH, if it is set: packaging/release does.
 string(TIMESTAMP RDMA_DEB_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)
-configure_file(${packaging}/changelog.in packaging/changelog @ONLY)
+configure_file(${packaging}/debian/changelog.in packaging/changelog @ONLY)
 rdma_gzip(${PROJECT_BINARY_DIR}/packaging/changelog changelog.Debian changelog_debian)
 rdma_gzip(${PROJECT_SOURCE_DIR}/CHANGELOG.md changelog changelog)
 foreach(part hook perf perf-report)
-  install(FILES ${changelog_debian} ${changelog} ${packaging}/copyright
+  install(FILES ${changelog_debian} ${changelog} ${packaging}/debian/copyright
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/rdma-${part} COMPONENT ${part}_deb EXCLUDE_FROM_ALL)
-  install(FILES ${packaging}/rdma-${part}/lintian-overrides
+  install(FILES ${packaging}/debian/rdma-${part}.lintian-overrides
     DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides RENAME rdma-${part} COMPONENT ${part}_deb EXCLUDE_FROM_ALL)
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
     DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/rdma-${part} COMPONENT ${part}_rpm EXCLUDE_FROM_ALL)
@@ -33,8 +33,9 @@ foreach(part hook perf perf-report)
   set(CPACK_RPM_${name}_PACKAGE_NAME rdma-${part})
 endforeach()
 
+# Under the name that debhelper would choose.
 if(RDMA_MKDOCS)
-  install(FILES ${packaging}/rdma-hook/doc-base DESTINATION ${CMAKE_INSTALL_DATADIR}/doc-base RENAME rdma-hook
+  install(FILES ${packaging}/debian/rdma-hook.doc-base DESTINATION ${CMAKE_INSTALL_DATADIR}/doc-base RENAME rdma-hook.rdma-hook
     COMPONENT hook_deb EXCLUDE_FROM_ALL)
 endif()
 
@@ -67,48 +68,45 @@ set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 # Of the programs that are linked dynamically.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 
-set(CPACK_DEBIAN_HOOK_PACKAGE_SECTION admin)
-# Any engine will do: apt takes the first only where there is none of the others.
-set(CPACK_DEBIAN_HOOK_PACKAGE_RECOMMENDS "podman (>= 4.8) | docker.io | docker-ce | containerd | cri-o | slurmd, rdma-perf")
-set(CPACK_DEBIAN_HOOK_PACKAGE_SUGGESTS openvswitch-switch)
-# An older one cannot read our drop-in (append=true, known to containers/common 0.57), and then no command of it works.
-set(CPACK_DEBIAN_HOOK_PACKAGE_BREAKS "podman (<< 4.8)")
-set(CPACK_DEBIAN_HOOK_PACKAGE_CONTROL_EXTRA ${packaging}/rdma-hook/conffiles
-  ${packaging}/rdma-hook/postinst ${packaging}/rdma-hook/prerm ${packaging}/rdma-hook/postrm)
-set(hook_summary "RDMA for containers by annotation")
-set(hook_text "A hook for container engines: an annotation gives a container a SoftRoCE or
-Soft-iWARP device, a share of a host's adapter, or an SR-IOV virtual function,
-with exactly its own device nodes. It is taken back when the container ends.
+# By the names that dpkg has for them.
+set(scripts)
+foreach(script postinst prerm postrm)
+  configure_file(${packaging}/debian/rdma-hook.${script} packaging/${script} COPYONLY)
+  list(APPEND scripts ${PROJECT_BINARY_DIR}/packaging/${script})
+endforeach()
+set(RDMA_CONFFILE /etc/containers/containers.conf.d/50-rdma-hook.conf)
+file(WRITE ${PROJECT_BINARY_DIR}/packaging/conffiles "${RDMA_CONFFILE}\n")
+set(CPACK_DEBIAN_HOOK_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/packaging/conffiles ${scripts})
 
-This package has the hook, its files for Podman, and rdmactl, which shows and
-corrects what is attached.")
-set(perf_summary "validates and measures RDMA")
-set(perf_text "Checks every byte before it times anything: between two hosts, two containers,
-or within one process. Chooses device and GID by itself, compares reports, and
-says what keeps a container from using RDMA.")
-set(perf-report_summary "makes a page of what rdma-perf measured")
-set(perf-report_text "One HTML page that needs no network, with figures: latency and bandwidth,
-processor time, scaling, ratios with intervals, what makes the numbers
-doubtful, environment and settings.")
+# The fields of each package are those of Debian's source package. RPM's summaries begin with a capital.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${packaging}/debian/control.in)
+file(READ ${packaging}/debian/control.in control)
+string(REGEX REPLACE "\n#[^\n]*" "" control "${control}")
+string(REGEX MATCH "\nSection: ([^\n]+)" _ "${control}")
+set(CPACK_DEBIAN_PACKAGE_SECTION ${CMAKE_MATCH_1}) # of a package without its own
 foreach(part ${RDMA_PACKAGES})
   string(TOUPPER ${part} name)
-  set(CPACK_DEBIAN_${name}_DESCRIPTION "${${part}_summary}\n${${part}_text}")
-  string(SUBSTRING "${${part}_summary}" 0 1 first)
-  string(TOUPPER ${first} first)
-  string(SUBSTRING "${${part}_summary}" 1 -1 rest)
-  set(CPACK_RPM_${name}_PACKAGE_SUMMARY "${first}${rest}")
-  set(CPACK_RPM_${name}_PACKAGE_DESCRIPTION "${${part}_text}")
+  string(REGEX REPLACE "^.*\nPackage: rdma-${part}\n" "\n" fields "${control}")
+  string(REGEX REPLACE "\n\n.*" "\n" fields "${fields}")
+  foreach(field Section Depends Recommends Suggests Enhances Breaks)
+    if(fields MATCHES "\n${field}: ([^\n]+)")
+      # Without debhelper's variables: CPack calls dpkg-shlibdeps by itself.
+      string(REGEX REPLACE "(, )?\\\${[^}]+}" "" value "${CMAKE_MATCH_1}")
+      string(TOUPPER ${field} field)
+      set(CPACK_DEBIAN_${name}_PACKAGE_${field} "${value}")
+    endif()
+  endforeach()
+  if(fields MATCHES "\nArchitecture: all\n")
+    set(CPACK_DEBIAN_${name}_PACKAGE_ARCHITECTURE all)
+    set(CPACK_DEBIAN_${name}_PACKAGE_SHLIBDEPS OFF)
+  endif()
+  string(REGEX MATCH "\nDescription: (.)([^\n]+)(\n.*)" _ "${fields}")
+  string(TOUPPER ${CMAKE_MATCH_1} first)
+  set(CPACK_RPM_${name}_PACKAGE_SUMMARY "${first}${CMAKE_MATCH_2}")
+  set(summary "${CMAKE_MATCH_1}${CMAKE_MATCH_2}")
+  string(REGEX REPLACE "\n \\.?" "\n" text "${CMAKE_MATCH_3}")
+  string(STRIP "${text}" CPACK_RPM_${name}_PACKAGE_DESCRIPTION)
+  set(CPACK_DEBIAN_${name}_DESCRIPTION "${summary}\n${CPACK_RPM_${name}_PACKAGE_DESCRIPTION}")
 endforeach()
-
-set(CPACK_DEBIAN_PERF_PACKAGE_SECTION net)
-# librdmacm is loaded when it is asked for; the providers are loaded by libibverbs.
-set(CPACK_DEBIAN_PERF_PACKAGE_RECOMMENDS "ibverbs-providers, librdmacm1t64 | librdmacm1")
-set(CPACK_DEBIAN_PERF_PACKAGE_SUGGESTS "rdma-perf-report")
-
-set(CPACK_DEBIAN_PERF-REPORT_PACKAGE_SECTION net)
-set(CPACK_DEBIAN_PERF-REPORT_PACKAGE_ARCHITECTURE all)
-set(CPACK_DEBIAN_PERF-REPORT_PACKAGE_SHLIBDEPS OFF)
-set(CPACK_DEBIAN_PERF-REPORT_PACKAGE_DEPENDS "python3 (>= 3.11), python3-jinja2, python3-matplotlib")
-set(CPACK_DEBIAN_PERF-REPORT_PACKAGE_ENHANCES rdma-perf)
 include(${CMAKE_CURRENT_LIST_DIR}/Rpm.cmake)
 include(CPack)
