@@ -1,5 +1,8 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The software bill of materials of a build, as SPDX 2.3 in JSON.
+"""The software bill of materials of a build, as SPDX 2.3 in JSON; and Debian's Static-Built-Using.
+
+usage: packaging/sbom.py BUILD FILES    the source packages of all archives that are linked into the programs in FILES/usr/bin
 
 It is made of what the build itself knows: ninja has each header that a compiler read and each archive that a linker got, a program's
 dynamic section has its libraries. The package manager says whose files they are. Nothing is listed by hand but licences.
@@ -9,6 +12,7 @@ import hashlib
 import json
 import re
 import subprocess
+import sys
 import uuid
 from pathlib import Path
 
@@ -137,11 +141,9 @@ def document(number, when, repository, programs, read, about, vendor):
     }
 
 
-def write(path, build, files, number, when):
-    """Writes the document of what is in files/usr/bin and was built in the folder build."""
-    compiled = headers(output("ninja", "-C", build, "-t", "deps"), build)
-    compiler = compiler_of(build)
-    linked = {}
+def programs(build, files):
+    """(name, content, archives, libraries) of each program in files/usr/bin, which was built in the folder build."""
+    compiler, found = compiler_of(build), False
     for program in sorted((files / "usr/bin").iterdir()):
         content = program.read_bytes()
         if not content.startswith(b"\x7fELF"):
@@ -152,9 +154,23 @@ def write(path, build, files, number, when):
             raise Unknown(f"ninja has no command that links {program.name}")
         static, whole = archives(commands[-1])
         static = [Path(each).resolve() for each in static] + ([found_by_compiler(compiler, each) for each in RUNTIME] if whole else [])
-        linked[program.name] = (content, static, [found_by_compiler(compiler, each) for each in needed(program)])
-    if not linked:
+        yield program.name, content, static, [found_by_compiler(compiler, each) for each in needed(program)]
+        found = True
+    if not found:
         raise Unknown(f"{files}/usr/bin has no program")
+
+
+def built_using(build, files):
+    """The value of Static-Built-Using; empty if all is linked dynamically."""
+    static = {each for _, _, archived, _ in programs(build, files) for each in archived}
+    about = described(sorted(set(owners(static).values()))) if static else {}
+    return ", ".join(sorted({f"{source} (= {number})" for _, _, source, number in about.values()}))
+
+
+def write(path, build, files, number, when):
+    """Writes the document of what is in files/usr/bin and was built in the folder build."""
+    compiled = headers(output("ninja", "-C", build, "-t", "deps"), build)
+    linked = {name: more for name, *more in programs(build, files)}
     owner = owners([*compiled, *(each for _, static, dynamic in linked.values() for each in (*static, *dynamic))])
     of = lambda paths: {owner[str(each)] for each in paths}  # noqa: E731
     repository = json.loads((Path(__file__).parent / "project.json").read_text(encoding="utf-8"))["repository"]
@@ -189,3 +205,12 @@ def summary(path):
     kinds = [relation["relationshipType"] for relation in made["relationships"]]
     return (f"{made['spdxVersion']}, {len(made['files'])} programs, {len(made['packages']) - 1} foreign packages; "
             + ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("STATIC_LINK", "DYNAMIC_LINK", "BUILD_DEPENDENCY_OF")))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    try:
+        print(built_using(Path(sys.argv[1]), Path(sys.argv[2])))
+    except Unknown as error:
+        sys.exit(f"packaging/sbom.py: {error}")

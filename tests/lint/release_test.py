@@ -8,6 +8,7 @@ import importlib.util
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -65,6 +66,28 @@ class Changelog(unittest.TestCase):
     def test_the_projects_own_changelog_has_something_to_release(self):
         number, text = release.version(release.read("CMakeLists.txt")), release.read("CHANGELOG.md")
         self.assertTrue(release.section(text, number)[1] or release.section(text, "Unreleased")[1])
+
+
+class SourcePackage(unittest.TestCase):
+    def test_build_depends_are_the_part_build(self):
+        listed = "# a\n[lab]\nc\n[build]\n# b\ng++  gcc-c++\n\nlibd-dev   d-devel\n?e\nfile\n[test]\nf\n"
+        self.assertEqual(release.build_depends(listed), "libd-dev, file")
+
+    def test_debian_has_no_value_left_open(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tree = Path(folder)
+            for name in ("packaging/project.json", "cmake/Packages.cmake", ".ci/packages"):
+                (tree / name).parent.mkdir(exist_ok=True)
+                shutil.copy(ROOT / name, tree / name)
+            shutil.copytree(ROOT / "packaging/debian", tree / "packaging/debian")
+            release.debian(tree, "1.2.3", 1000000000)
+            texts = {str(path.relative_to(tree / "debian")): path.read_text(encoding="utf-8") for path in (tree / "debian").rglob("*") if path.is_file()}
+            self.assertTrue(os.access(tree / "debian/rules", os.X_OK))
+        self.assertEqual([name for name, text in texts.items() if name.endswith(".in") or "@RDMA" in text], [])
+        self.assertRegex(texts["changelog"], r"(?s)^rdma-hook \(1\.2\.3-1\) .* <.*>  Sun, 09 Sep 2001 01:46:40 \+0000\n$")
+        self.assertIn(", libnl-3-dev, ", texts["control"])
+        for script in ("postinst", "prerm", "postrm"):
+            self.assertTrue(texts[f"rdma-hook.{script}"].endswith("\n#DEBHELPER#\n"), script)
 
 
 class CommandLine(unittest.TestCase):

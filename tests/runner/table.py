@@ -39,7 +39,7 @@ AREAS = {
     "fuzz": ["tests/fuzz/"],
     "contract": ["tests/contract/"],
     "bench": ["tests/bench/"],
-    "packages": ["tests/packages", "tests/reproducible", "tests/rpm"],
+    "packages": ["tests/packages", "tests/reproducible", "tests/rpm", "tests/source-package"],
     "lab": ["tests/lab/", "tests/upstream/"],
     "pair": ["tests/lab/pair"],
     "power-loss": ["tests/lab/power-loss"],
@@ -233,6 +233,8 @@ JOBS = [
     *(host(f"power-loss {seed}", "env", f"SEED={seed}", "tests/lab/power-loss", "25", rung="lab", form="full", seconds=3600, sees=GUESTS,
            after=("lab", "programs"), timeout=14400) for seed in (1, 2)),
     host("rpm", "tests/rpm", rung="lab", form="full", seconds=60, sees="build packaging packages documents report", after=("lab", "tests")),
+    host("source-package", "tests/source-package", rung="lab", form="full", seconds=400, sees="build packaging packages documents report", cpus=2,
+         after=("lab", "tests")),
     host("reproducible", "tests/reproducible", rung="lab", form="full", seconds=500, sees="build packaging packages", cpus=2),
     host("newest-libc", "tests/lab/newest-libc", rung="lab", form="full", seconds=1500, sees="build confine newest-libc", cpus=2),
     # The unit tests run some ten times slower there: QEMU translates each instruction.

@@ -93,3 +93,12 @@ pack_tarball() {
     pack() { SOURCE_DATE_EPOCH=$(date +%s) python3 -B "$repository/packaging/release" tarball "$1" --of "$2"; }
     build_project programs pack "$1"
 }
+
+# copy_project FOLDER: the files of the work tree, committed or not, in FOLDER; with new times.
+copy_project() {
+    mkdir -p "$1"
+    # shellcheck disable=SC2016 # for sh
+    git -C "$repository" ls-files -z -co --exclude-standard |
+        (cd "$repository" && xargs -0 sh -c 'for file; do [ ! -e "$file" ] && [ ! -L "$file" ] || printf "%s\0" "$file"; done' _) |
+        tar --create --directory "$repository" --null --files-from - | tar --extract --touch --directory "$1"
+}
