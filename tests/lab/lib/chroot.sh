@@ -44,7 +44,21 @@ remove_chroot() {
 }
 
 # inside COMMAND...: in the chroot, with a network of its own: nothing here is about the machine's.
-inside() { unshare --net -- chroot "$root" env -i PATH=/usr/bin:/usr/sbin HOME=/root LC_ALL=C.UTF-8 "$@"; }
+clean=(env -i PATH=/usr/bin:/usr/sbin HOME=/root LC_ALL=C.UTF-8)
+inside() { unshare --net -- chroot "$root" "${clean[@]}" "$@"; }
+
+# translated COMMAND...: as inside, and the kernel has QEMU run programs for arm64. A user namespace has a binfmt_misc of its own
+# since Linux 6.7, so the machine's stays as it is.
+translated() {
+    local magic='\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00'
+    local mask='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
+    # shellcheck disable=SC2016 # for the shell inside
+    unshare --net --user --map-root-user --mount -- sh -ec '
+        mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
+        printf %s "$1" >/proc/sys/fs/binfmt_misc/register
+        shift
+        exec "$@"' sh ":arm64:M::$magic:$mask:$root/usr/bin/qemu-aarch64-static:PF" chroot "$root" "${clean[@]}" "$@"
+}
 
 # listed PART...: Debian's names of the packages that these parts of .ci/packages must have, one in a line.
 listed() {

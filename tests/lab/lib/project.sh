@@ -76,12 +76,12 @@ pack_project() {
     build_project programs pack "$1"
 }
 
-# later_revision FOLDER: of rdma-hook's package there the next revision, in FOLDER/later: so that dpkg upgrades, and does not install
-# the same again. Not compressed.
+# later_revision FOLDER [ARCHITECTURE]: of rdma-hook's package there the next revision, in FOLDER/later: so that dpkg upgrades, and does
+# not install the same again. Not compressed.
 later_revision() {
     local opened=$1/later/opened
     mkdir "$1/later"
-    dpkg-deb --raw-extract "$1"/rdma-hook_*.deb "$opened"
+    dpkg-deb --raw-extract "$1"/rdma-hook_*"${2:-}".deb "$opened"
     sed -i '/^Version: /s/-[^-]*$/-2/' "$opened/DEBIAN/control"
     dpkg-deb -Znone --root-owner-group --build "$opened" "$1/later" >/dev/null
     rm -r "$opened"
