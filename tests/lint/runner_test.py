@@ -64,7 +64,7 @@ class Choice(unittest.TestCase):
             if each.kind == "guest":
                 tree = re.search(r"--tree (\S+)", each.options)
                 self.assertEqual([name for name in each.after if name.startswith("lab")], [f"lab {tree[1]}" if tree else "lab"], each.name)
-        for tree in ("lab next", "lab next-podman"):
+        for tree in ("lab next", "lab next-engines"):
             rows = [each for each in table.JOBS if tree in each.after]
             self.assertTrue(rows)
             for row in rows:
@@ -73,7 +73,7 @@ class Choice(unittest.TestCase):
 
     def test_the_short_form_boots_the_next_release_once(self):
         rows = [each for each in plan.of_form(table.JOBS, "short") if "--tree " in each.options]
-        self.assertEqual([each.after for each in rows], [("lab next-podman", "programs")])
+        self.assertEqual([each.after for each in plan.shared(rows, lambda job: job.seconds)], [("lab next-engines", "programs")])
 
     def test_what_a_job_comes_after_is_there(self):
         jobs = [job("tree"), job("build", after=("tree",)), job("a", after=("build",)), job("b")]

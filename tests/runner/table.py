@@ -46,7 +46,7 @@ AREAS = {
     "newest-libc": ["tests/lab/newest-libc", "tests/lab/lib/chroot.sh"],
     "arm64": ["tests/lab/arm64", "tests/lab/lib/chroot.sh", "cmake/arm64.cmake"],
     "next": ["tests/lab/trees/next"],
-    "next-podman": ["tests/lab/trees/next-podman"],
+    "next-engines": ["tests/lab/trees/next-engines"],
 }
 MODES = "children softroce softiwarp shared vf asap2 host"
 # A guest sees these whatever its scenario is about.
@@ -103,7 +103,7 @@ JOBS = [
     host("install", rung="build", form="both", seconds=110, sees="build"),
     host("lab", rung="build", form="both", seconds=130, sees="lab"),
     host("lab next", "--tree", "next", rung="build", form="both", seconds=300, sees="lab next"),
-    host("lab next-podman", "--tree", "next-podman", rung="build", form="both", seconds=75, sees="lab next next-podman"),
+    host("lab next-engines", "--tree", "next-engines", rung="build", form="both", seconds=75, sees="lab next next-engines"),
     host("programs", rung="build", form="both", seconds=120, sees=EVERYTHING),  # takes two, but the tree may be made beside it
     host("tests", rung="build", form="both", seconds=300, sees=EVERYTHING, spare=True, after=("programs",)),
     # ---- without a guest
@@ -143,8 +143,11 @@ JOBS = [
     guest("7.3", "hostile.sh|--brief|plain", seconds=25, sees="softroce running"),
     guest("7.3", "examples.sh|--brief", seconds=40, sees="examples softroce podman"),
     guest("7.3", "softiwarp.sh|--brief", seconds=12, sees="softiwarp children"),
-    # The one boot of Debian's next release. Its tree changes by itself, and the usual one's Podman has its turn in the full form.
-    following("", "container-link.sh|--brief", seconds=45, sees="next-podman softroce children podman", form="short", tree="next-podman"),
+    # The one boot of Debian's next release: Podman, then Docker beside containerd. Its tree changes by itself, and the usual one's Podman
+    # has its turn in the full form.
+    following("", "container-link.sh|--brief", seconds=45, sees="next-engines softroce children podman", form="short", tree="next-engines", prompt=True),
+    following("", "PAIR=docker containerd|matrix.sh|--brief|softroce", seconds=55, sees="next-engines softroce runtime", form="short",
+              tree="next-engines", prompt=True),
     guest("7.3", "contract.sh|--brief", "contract-eswitch.sh", seconds=40, sees=f"contract {MODES} running"),
     guest("7.3", "cm.sh", prompt=True, seconds=35, sees="perf", form="both"),
     guest("7.3", f"{PERF}perf-netns.sh|--brief", prompt=True, seconds=40, sees="perf"),

@@ -38,7 +38,7 @@ choose_variant() { # NAME
     variant=$1
 }
 
-# changes [VARIANT]: the files of trees/ that make it, in their order: next-podman changes what next has made of the recipe.
+# changes [VARIANT]: the files of trees/ that make it, in their order: next-engines changes what next has made of the recipe.
 changes() {
     local word name=''
     for word in ${1//-/ }; do

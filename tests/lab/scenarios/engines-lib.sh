@@ -144,7 +144,7 @@ rootfs_of() { # NAME: a writable layer on the lab's root file system
     local dir=/tmp/rootfs/$1
     mountpoint -q "$dir/root" || {
         mkdir -p "$dir"/{root,upper,work}
-        mount -t overlay overlay -o "lowerdir=/usr/lib/lab/rootfs,upperdir=$dir/upper,workdir=$dir/work" "$dir/root"
+        busybox mount -t overlay overlay -o "lowerdir=/usr/lib/lab/rootfs,upperdir=$dir/upper,workdir=$dir/work" "$dir/root"
     }
     echo "$dir/root"
 }
