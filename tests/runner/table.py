@@ -39,7 +39,7 @@ AREAS = {
     "fuzz": ["tests/fuzz/"],
     "contract": ["tests/contract/"],
     "bench": ["tests/bench/"],
-    "packages": ["tests/packages", "tests/reproducible", "tests/rpm", "tests/source-package"],
+    "packages": ["tests/dynamic", "tests/packages", "tests/reproducible", "tests/rpm", "tests/source-package"],
     "lab": ["tests/lab/", "tests/upstream/"],
     "pair": ["tests/lab/pair"],
     "power-loss": ["tests/lab/power-loss"],
@@ -238,6 +238,7 @@ JOBS = [
     host("rpm", "tests/rpm", rung="lab", form="full", seconds=60, sees="build packaging packages documents report", after=("lab", "tests")),
     host("source-package", "tests/source-package", rung="lab", form="full", seconds=400, sees="build packaging packages documents report", cpus=2,
          after=("lab", "tests")),
+    host("dynamic", "tests/dynamic", rung="lab", form="full", seconds=300, sees=f"{GUESTS} packaging packages podman", cpus=2, after=("lab", "programs")),
     host("reproducible", "tests/reproducible", rung="lab", form="full", seconds=500, sees="build packaging packages", cpus=2),
     host("newest-libc", "tests/lab/newest-libc", rung="lab", form="full", seconds=1500, sees="build confine newest-libc", cpus=2),
     # The unit tests run some ten times slower there: QEMU translates each instruction.
