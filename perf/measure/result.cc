@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace perf {
 
@@ -157,7 +156,7 @@ std::string remarks(const PointUsage& usage, const std::optional<LimitShare>& sh
         out += fmt::format("  cpu {:.2f}/{:.2f}", *client, *server);
     const auto flags = flags_of(usage, share);
     if (!flags.empty())
-        out += fmt::format("  [{}]", fmt::join(flags, ", "));
+        out += fmt::format("  [{}]", joined(flags));
     return out;
 }
 

@@ -173,14 +173,6 @@ constexpr ExpectedMetric kExpectedMetrics[] = {
     {"max", kTimeUnits, human_time, latency_of<&LatencySummary::max_ns>},
 };
 
-template <class Rows>
-std::string names_of(const Rows& rows) {
-    std::string names;
-    for (const auto& row : rows)
-        names += (names.empty() ? "" : ", ") + std::string(row.name);
-    return names;
-}
-
 Error not_known(std::string_view text, const std::string& why) {
     return make_error(Code::Usage, "--expect '{}': {}", printable(text), why)
         .advise("write it as in: --expect 'bw>=90Gb/s,p99<=60us'");
@@ -198,7 +190,8 @@ Result<std::vector<Expectation>> parse_expectations(std::string_view text) {
         const auto* metric =
             std::ranges::find(kExpectedMetrics, part.substr(0, sign), &ExpectedMetric::name);
         if (metric == std::end(kExpectedMetrics))
-            return not_known(part, "the metric is none of " + names_of(kExpectedMetrics));
+            return not_known(
+                part, "the metric is none of " + joined(kExpectedMetrics, &ExpectedMetric::name));
         const std::string_view value = part.substr(sign + 2);
         double number = 0;
         const char* last = value.data() + value.size();
@@ -208,7 +201,7 @@ Result<std::vector<Expectation>> parse_expectations(std::string_view text) {
         const std::string_view word = value.substr(static_cast<size_t>(end - value.data()));
         const auto unit = std::ranges::find(metric->units, word, &Unit::name);
         if (unit == metric->units.end())
-            return not_known(part, "the unit is none of " + names_of(metric->units));
+            return not_known(part, "the unit is none of " + joined(metric->units, &Unit::name));
         all.push_back({.metric = metric,
                        .at_least = part[sign] == '>',
                        .limit = number * unit->factor,

@@ -114,13 +114,6 @@ std::optional<uint64_t> number_of(std::string_view word) {
     return value;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-    std::string out;
-    for (const std::string& word : words)
-        out += (out.empty() ? "" : ", ") + word;
-    return out;
-}
-
 bool has_capability(const std::string& root, unsigned number) {
     const auto status = read_small(root + "/proc/self/status");
     const auto text = status ? value_after(*status, "CapEff:") : std::nullopt;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,7 +37,15 @@ std::optional<std::string> value_after(std::string_view text, std::string_view k
 
 std::vector<std::string_view> words_of(std::string_view text);
 std::optional<uint64_t> number_of(std::string_view word);
-std::string joined(const std::vector<std::string>& words);
+
+// "a, b, c" of what text(item) gives for each.
+template <class Items, class Text = std::identity>
+std::string joined(const Items& items, Text text = {}) {
+    std::string out;
+    for (const auto& item : items)
+        out += (out.empty() ? "" : ", ") + std::string(std::invoke(text, item));
+    return out;
+}
 
 // Whether /proc/self/status below the root says that the capability is in effect.
 bool has_capability(const std::string& root, unsigned number);

@@ -14,9 +14,6 @@ namespace perf {
 
 namespace {
 constexpr std::string_view kNodes = "/dev/infiniband";
-constexpr std::string_view kAttach =
-    "start the container with rdma.mode=softroce (or another mode of rdma-hook), or give it the "
-    "node: podman run --device /dev/infiniband/uverbs0";
 
 // 0, or the errno of opening a node as libibverbs does. A node's open changes nothing.
 int try_node(const std::string& path) {
@@ -25,22 +22,16 @@ int try_node(const std::string& path) {
 }
 
 Finding refused_node(const std::string& path, int number, Status status) {
-    const std::string why = fmt::format("open {}: {}", path, sys_error(number, "").message());
-    switch (number) {
-        case EPERM:
-            return {status,
-                    why,
-                    "the cgroup of this container forbids the device, or the device belongs to "
-                    "another network namespace: start the container with --device, or with "
-                    "rdma-hook's annotations"};
-        case EACCES:
-            return {status, why, "on the host: chmod 0666 " + path + ", or run as its owner"};
-        case ENXIO:
-        case ENODEV:
-            return {status, why, "the device has gone: start the container again"};
-        default:
-            return {status, why, "see `ls -l /dev/infiniband` in this container"};
-    }
+    std::string fix = "see `ls -l /dev/infiniband` in this container";
+    if (number == EPERM)
+        fix =
+            "the cgroup of this container forbids the device, or the device belongs to another "
+            "network namespace: start the container with --device, or with rdma-hook's annotations";
+    else if (number == EACCES)
+        fix = "on the host: chmod 0666 " + path + ", or run as its owner";
+    else if (number == ENXIO || number == ENODEV)
+        fix = "the device has gone: start the container again";
+    return {status, fmt::format("open {}: {}", path, sys_error(number, "").message()), fix};
 }
 
 // Why the attach failed, if attach.json says that it did.
@@ -91,7 +82,10 @@ Findings check_nodes(const Scene& scene) {
     if (names)
         std::erase_if(*names, [](const std::string& name) { return !name.starts_with("uverbs"); });
     if (!names || names->empty())
-        return fail(fmt::format("no uverbs node in {}", kNodes), std::string(kAttach));
+        return fail(
+            fmt::format("no uverbs node in {}", kNodes),
+            "start the container with rdma.mode=softroce (or another mode of rdma-hook), or "
+            "give it the node: podman run --device /dev/infiniband/uverbs0");
     std::vector<std::string> usable;
     std::vector<std::pair<std::string, int>> refused;
     for (const std::string& name : *names) {
@@ -138,11 +132,9 @@ Findings check_libibverbs(const Scene& scene) {
     if (scene.verbs_error)
         return fail("libibverbs: " + without_fix(*scene.verbs_error),
                     "on the host: modprobe ib_uverbs");
-    std::vector<std::string> names;
-    for (const DeviceFacts& device : scene.devices)
-        names.push_back(printable(device.name));
-    if (!names.empty())
-        return ok("libibverbs finds " + joined(names));
+    if (!scene.devices.empty())
+        return ok("libibverbs finds " +
+                  joined(scene.devices, [](const auto& d) { return printable(d.name); }));
     const auto kernel = read_names(scene.root + "/sys/class/infiniband");
     if (!kernel || kernel->empty())
         return fail("libibverbs finds no device", "see the lines above");
@@ -204,10 +196,7 @@ Findings check_route(const Scene& scene) {
         });
     };
     const auto& sources = scene.peer->sources;
-    std::vector<std::string> texts;
-    for (const Address& source : sources)
-        texts.push_back(source.text());
-    const std::string seen = "the route to the peer starts at " + joined(texts);
+    const std::string seen = "the route to the peer starts at " + joined(sources, &Address::text);
     if (std::ranges::any_of(sources, is_gid))
         return ok(seen + ", a GID of this container's device");
     if (std::ranges::all_of(sources, &Address::is_loopback))

@@ -29,12 +29,10 @@ std::string words_for(const GidRow& row) {
 }
 
 // Up to three of them, and how many there are.
-template <class Items, class Text>
-std::string some_of(const Items& items, Text text) {
+template <class Items, class Text = std::identity>
+std::string some_of(const Items& items, Text text = {}) {
     constexpr size_t kShown = 3;
-    std::string out;
-    for (size_t i = 0; i < std::min(items.size(), kShown); ++i)
-        out += (i == 0 ? "" : ", ") + text(items[i]);
+    const std::string out = joined(std::span(items).first(std::min(items.size(), kShown)), text);
     return items.size() <= kShown ? out : out + fmt::format(" and {} more", items.size() - kShown);
 }
 
@@ -77,10 +75,9 @@ Result<Outcome> check_foreign_devices(Arena& arena) {
             refused.push_back(fmt::format("{} ({})", shown, why_not(context.error().sys)));
     }
     if (opened.empty())
-        return Outcome{IsolationVerdict::Pass,
-                       "seen, and cannot be opened: " + some_of(refused, std::identity())};
+        return Outcome{IsolationVerdict::Pass, "seen, and cannot be opened: " + some_of(refused)};
     return Outcome{IsolationVerdict::Fail,
-                   "can be opened: " + some_of(opened, std::identity()),
+                   "can be opened: " + some_of(opened),
                    "give the container its own node of /dev/infiniband only (rdma-hook does), or "
                    "use RDMA namespace mode exclusive; a container with --privileged sees all"};
 }
