@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <memory>
-#include <numeric>
 
 #include "perf/command/commands.h"
 #include "perf/engine/team.h"
@@ -350,8 +349,7 @@ class Session {
         TRY(await_crew([&] { return crew.all_ended(); }));
         // Of what is one-sided nobody here can count anything.
         const bool counted = receives_data(team_->point(), Side::Server);
-        const uint64_t received =
-            counted ? crew.received() : std::accumulate(sent.begin(), sent.end(), uint64_t{0});
+        const uint64_t received = counted ? crew.received() : total_of(sent);
         Json body = {{"messages", received}};
         body.update(to_json(team_->posted()));
         body.update(to_json(account_.end()));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/engine/team.h"
 
-#include <numeric>
-
 namespace perf {
 
 uint64_t warmup_ns(const Point& point) {
@@ -78,8 +76,8 @@ void Team::expect(std::span<const uint64_t> messages) {
         return;
     expected_.assign(messages.begin(), messages.end());
     for (size_t i = 0; i < crew_->size(); ++i) {
-        const auto own = messages.subspan(first_lane(i), first_lane(i + 1) - first_lane(i));
-        crew_->expect(i, std::accumulate(own.begin(), own.end(), uint64_t{0}));
+        const uint32_t first = first_lane(i);
+        crew_->expect(i, total_of(messages.subspan(first, first_lane(i + 1) - first)));
     }
 }
 

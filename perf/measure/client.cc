@@ -2,7 +2,6 @@
 #include "perf/measure/client.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,10 +13,6 @@ namespace perf {
 
 namespace {
 constexpr auto kIdleWatch = std::chrono::milliseconds(100);
-
-uint64_t sum(const std::vector<uint64_t>& values) {
-    return std::accumulate(values.begin(), values.end(), uint64_t{0});
-}
 
 // An older server would leave out, without a word, what it has never heard of.
 Result<> check_known(const Hello& server, const Point& point) {
@@ -341,7 +336,7 @@ Result<> Client::take_stopped() {
     if (posts(Side::Client)) {
         const Posted posted = team_->posted();
         Part part = part_of(Direction::Forward, posted);
-        TRY(account_loss(part, result_, sum(posted.by_lane), seen));
+        TRY(account_loss(part, result_, total_of(posted.by_lane), seen));
         measured_.parts.push_back(part);
     }
     if (posts(Side::Server) && !is_ping_pong(result_.point)) {
@@ -365,7 +360,7 @@ Part Client::part_between(Direction direction, const Mark& opened, const Mark& c
 
 // By iterations: from the first thread's begin to the last one's end.
 Part Client::part_of(Direction direction, const Posted& posted) {
-    const uint64_t sent = sum(posted.by_lane);
+    const uint64_t sent = total_of(posted.by_lane);
     result_.usage.payload_bytes += sent * result_.point.size;
     if (result_.point.iterations == 0)
         return part_between(direction, opened_, closed_);
@@ -378,7 +373,7 @@ Part Client::part_of(Direction direction, const Posted& posted) {
 Result<> Client::settle() {
     if (receives_data(result_.point, Side::Client) && !is_ping_pong(result_.point)) {
         const uint64_t seen = team_->crew().received();
-        TRY(account_loss(measured_.parts.back(), result_, sum(sent_by_server_), seen));
+        TRY(account_loss(measured_.parts.back(), result_, total_of(sent_by_server_), seen));
     }
     team_->finish();
     add(result_.checked, team_->looked());

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <numeric>
 
 #include <endian.h>
 #include <sys/utsname.h>
@@ -342,8 +341,7 @@ Result<Posted> parse_posted(const Json& json, uint32_t lanes) {
     posted.by_lane = TRY(parse_counts(json, "sent", lanes));
     posted.warmup_messages = TRY(base::required<uint64_t>(json, "warmup_messages"));
     posted.elapsed_ns = TRY(base::required<uint64_t>(json, "elapsed_ns"));
-    if (posted.warmup_messages >
-        std::accumulate(posted.by_lane.begin(), posted.by_lane.end(), uint64_t{0}))
+    if (posted.warmup_messages > total_of(posted.by_lane))
         return make_error(Code::BadInput, "'warmup_messages' is more than was sent");
     return posted;
 }

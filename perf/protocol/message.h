@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -111,6 +112,11 @@ struct StreamOffer {
     uint64_t secret = 0;
     Poll poll = {};  // the server's
 };
+
+// Of all lanes.
+inline uint64_t total_of(std::span<const uint64_t> by_lane) {
+    return std::accumulate(by_lane.begin(), by_lane.end(), uint64_t{0});
+}
 
 // What a server has sent in a measurement.
 struct Posted {
