@@ -187,12 +187,7 @@ Exit run_command(const Command& command, const Surroundings& around) {
 }
 
 std::span<const Suite* const> all_suites() {
-    static constexpr const Suite* kSuites[] = {
-        &kKv,
-        &kGids,
-        &kDoctor,
-        &kIsolate,
-    };
+    static constexpr const Suite* kSuites[] = {&kKv, &kGids, &kDoctor, &kIsolate};
     return kSuites;
 }
 

@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstring>
 #include <functional>
-#include <iterator>
 #include <thread>
 
 #include <fcntl.h>
@@ -51,8 +50,7 @@ constexpr std::pair<int, const char*> kAdvice[] = {
      "the peer's rdma_cm"},
     {ENODEV,
      "see `rdma link` and `ls /dev/infiniband`: no RDMA device that this process may use belongs "
-     "to "
-     "the interface of that address"},
+     "to the interface of that address"},
     {EADDRNOTAVAIL, "see `ip address`: the address is not one of this network namespace"},
     {EADDRINUSE, "try again: another program has the port that rdma_cm chose"},
     {ECONNREFUSED, kOtherSide},
