@@ -8,7 +8,7 @@ program=/data/cm_contract_test
 [[ -x $program ]] || program=/usr/libexec/rdma-hook/tests/cm_contract_test
 
 make_side() { # NAME HOST TYPE: at 10.9.0.HOST and fd09::HOST
-    ip netns add "cm-$1"
+    add_netns "cm-$1"
     ip link add "mv-$1" link lab0 type macvlan mode bridge
     ip link set "mv-$1" netns "cm-$1" name rdma0
     ip -n "cm-$1" link set lo up

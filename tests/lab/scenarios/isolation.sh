@@ -48,7 +48,7 @@ host_down() { rdma link delete hca0 && no_networks; }
 # Where containers get no interface for RDMA they have an engine's, eth0, on one wire.
 networks() {
     local each
-    for each in 1 2; do ip netns add "lab-c$each" || return; done
+    for each in 1 2; do add_netns "lab-c$each" || return; done
     ip link add eth0 netns lab-c1 type veth peer name eth0 netns lab-c2
     for each in 1 2; do ip -n "lab-c$each" address add "10.88.0.$each/24" dev eth0 && ip -n "lab-c$each" link set eth0 up || return; done
 }

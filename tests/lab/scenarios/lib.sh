@@ -60,6 +60,10 @@ wait_for() { # SECONDS COMMAND...: until the command succeeds
     done
 }
 
+# add_netns NAME. An RDMA device that ends with its netdev is still being destroyed for a moment. The kernel makes no network namespace then
+# (ENODEV, ib_core asks each device for its ports).
+add_netns() { wait_for 10 ip netns add "$1"; }
+
 # compiled SOURCE: the program of a C file beside this one, made once in a guest; it is /run/lab/NAME.
 compiled() {
     local program=/run/lab/${1%.c} compilers=(/usr/bin/gcc-[0-9]*) # another number in each tree

@@ -15,8 +15,7 @@ declare -A address=([a]=10.9.0.1 [b]=10.9.0.2) gid=([a]=0a09:0001 [b]=0a09:0002)
 # shellcheck disable=SC2317 # called by the trap
 cleanup() {
     [[ -z $server ]] || kill "$server" 2>/dev/null
-    # Not by the end of its netdev: until the kernel has destroyed it then, it makes no network namespace (ENODEV, ib_core asks each
-    # device for its ports), and the next scenario of this guest wants some.
+    # Not by the end of its netdev: the next scenario of this guest wants namespaces at once.
     rdma link delete rxea 2>/dev/null
     rdma link delete rxeb 2>/dev/null
     ip netns del perf-a 2>/dev/null
@@ -44,7 +43,7 @@ add_device() { # SIDE
         wait_for 10 grep -q "${gid[$1]}" "/sys/class/infiniband/rxe$1/ports/1/gids/$gid_index"
 }
 make_side() { # SIDE
-    ip netns add "perf-$1"
+    add_netns "perf-$1"
     ip link add "mv-$1" link lab0 type macvlan mode bridge
     ip link set "mv-$1" netns "perf-$1" name rdma0
     ip -n "perf-$1" link set lo up

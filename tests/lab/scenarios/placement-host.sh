@@ -10,7 +10,7 @@ modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay nf_tables || exit 1
 
 start() { attach "$1" mode=softroce placement=host -- "$(in_netns "/run/netns/$1")"; } # NAME: in the network of its name
 networks() { # two, with a wire
-    ip netns add a && ip netns add b && ip -n a link add eth0 type veth peer name eth0 netns b &&
+    add_netns a && add_netns b && ip -n a link add eth0 type veth peer name eth0 netns b &&
         ip -n a address add 10.88.0.1/24 dev eth0 && ip -n b address add 10.88.0.2/24 dev eth0 &&
         ip -n a link set eth0 up && ip -n b link set eth0 up
 }

@@ -141,7 +141,7 @@ bad_input() {
 # Somebody on the segment who is no container of ours: until its namespace is deleted.
 stranger() { # ADDRESS...
     local each
-    ip netns add stranger
+    add_netns stranger
     ip link add stranger0 link lab0 type macvlan mode bridge
     ip link set stranger0 netns stranger
     for each; do ip -n stranger addr add "$each" dev stranger0 nodad; done
