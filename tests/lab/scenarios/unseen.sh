@@ -11,6 +11,7 @@ opens() { inside "$1" bash -c 'exec 3<>/dev/infiniband/uverbs*'; } # CONTAINER
 keep() { # PID: a process, $kept, has its network namespace go on after the container's end
     nsenter --net="/proc/$1/ns/net" sleep 100000 &
     kept=$!
+    wait_for 10 test "/proc/$kept/ns/net" -ef "/proc/$1/ns/net"
 }
 in_kept() { nsenter --net="/proc/$kept/ns/net" "$@"; }
 let_go() { kill "$kept"; wait "$kept" 2>/dev/null; }
