@@ -107,7 +107,7 @@ ISOLATION = "tests/lab/scenarios/isolation.sh"
 TABLE = "# What each mode isolates\n\n| | a | b |\n|---|---|---|\n| x | no | **yes** |\n"
 ISOLATED = [("| x | no | **yes** |\n= x | a | b |", ""), ("| x | no | yes |", "not in the table"), ("", "does not ask for: | x | no"),
             ("| x | no | **yes** |\n| z | no | no |", "isolation.md: | z")]
-# The table of kernels, a row of it, and what is said.
+# A table of kernels, one row of it, and the lint's answer.
 KERNELS = "# X\n\n### Distributions' own kernels\n\n| kernel | a | source |\n|---|---|---|\n"
 ROWS = [("| A, 6.1 | yes | its file |", ""), ("| A, 6.1 (inferred) | yes | inferred from B |", ""), ("| A, 6.1 | yes | |", "A, 6.1 has no source"),
         ("| A, 6.1 | yes | inferred from B |", "mark an inferred row"), ("| A, 6.1 (inferred) | yes | its file |", "begin its source with")]

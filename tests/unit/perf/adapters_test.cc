@@ -361,7 +361,7 @@ TEST(Poll, AutoSpinsOnAnAdapterWithRoom) {
 TEST(Poll, OfBothSidesIsInTheResult) {
     for (const bool software : {true, false}) {
         FakeDevice device = adapter();
-        device.vendor_id = software ? 0xffffff : 0x2c9;
+        device.vendor_id = software ? kRxeVendor : 0x2c9U;
         FakeVerbs verbs({device});
         const auto result = run_one(verbs, point(Verb::Send, Mode::Latency));
         ASSERT_TRUE(result) << result.error().message();
@@ -429,62 +429,63 @@ size_t threads_on_one_processor() {
     return out;
 }
 
-// An adapter that is near to the first of these processors.
-Device device_near_one(FakeVerbs& verbs, const cpu_set_t& processors) {
-    Device device = open_best_device(verbs, {}, {parse_address("127.0.0.1").value()}).value();
-    EXPECT_FALSE(device.near) << "sysfs has no such adapter";
-    device.near.emplace();
-    CPU_ZERO(&*device.near);
-    size_t first = 0;
-    while (!CPU_ISSET(first, &processors))
-        ++first;
-    CPU_SET(first, &*device.near);
-    return device;
-}
+// An adapter that is near to the first of this thread's processors.
+class NearAdapter : public testing::Test {
+  protected:
+    void SetUp() override {
+        const auto own = own_processors();
+        ASSERT_TRUE(own);
+        before_ = *own;
+        if (CPU_COUNT(&before_) == 1)
+            GTEST_SKIP() << "this machine has one processor: all threads are on it";
+        device_ = open_best_device(verbs_, {}, {parse_address("127.0.0.1").value()}).value();
+        EXPECT_FALSE(device_.near) << "sysfs has no such adapter";
+        device_.near.emplace();
+        CPU_ZERO(&*device_.near);
+        size_t first = 0;
+        while (!CPU_ISSET(first, &before_))
+            ++first;
+        CPU_SET(first, &*device_.near);
+    }
+
+    static bool are_own(const cpu_set_t& processors) {
+        const auto own = own_processors();
+        return own && CPU_EQUAL(&*own, &processors);
+    }
+
+    cpu_set_t before_{};
+    FakeVerbs verbs_{{adapter()}};
+    Device device_;
+};
 
 // What serves a suite is on the thread of its session, or on threads that this one starts.
-TEST(Suites, StayNearTheAdapterWhileTheyAreServed) {
-    const auto before = own_processors();
-    ASSERT_TRUE(before);
-    if (CPU_COUNT(&*before) == 1)
-        GTEST_SKIP() << "this machine has one processor: all threads are on it";
-    FakeVerbs verbs({adapter()});
-    const Device device = device_near_one(verbs, *before);
+TEST_F(NearAdapter, SuitesStayWhileTheyAreServed) {
     for (const Suite* suite : all_suites()) {
         if (suite->served == nullptr)
             continue;
         auto half = suite->served->make({.control = {},
                                          .options = {},
-                                         .device = &device,
+                                         .device = &device_,
                                          .peer = {},
                                          .account = {},
                                          .await = {}});
-        const auto now = own_processors();
-        EXPECT_TRUE(now && CPU_EQUAL(&*now, &*device.near)) << suite->name;
+        EXPECT_TRUE(are_own(*device_.near)) << suite->name;
         half.reset();
-        const auto after = own_processors();
-        EXPECT_TRUE(after && CPU_EQUAL(&*after, &*before)) << suite->name;
+        EXPECT_TRUE(are_own(before_)) << suite->name;
     }
 }
 
-TEST(Team, ItsThreadsStayNearTheAdapter) {
-    const auto before = own_processors();
-    ASSERT_TRUE(before);
-    if (CPU_COUNT(&*before) == 1)
-        GTEST_SKIP() << "this machine has one processor: all threads are on it";
-    FakeVerbs verbs({adapter()});
-    const Device device = device_near_one(verbs, *before);
+TEST_F(NearAdapter, ThreadsOfATeamStay) {
     Point p = point(Verb::Send, Mode::Bandwidth);
     p.qps = p.threads = 2;
     QuietControl quiet;
     const Waiting waiting{
-        .control = quiet.get(), .device = &device, .poll = {.mode = PollMode::Yield}};
-    auto team = VerbsTeam::create(device, p, Side::Server, waiting, {}).value();
+        .control = quiet.get(), .device = &device_, .poll = {.mode = PollMode::Yield}};
+    auto team = VerbsTeam::create(device_, p, Side::Server, waiting, {}).value();
     EXPECT_EQ(threads_on_one_processor(), 0U);
     ASSERT_TRUE(team->start());
     EXPECT_EQ(threads_on_one_processor(), 2U);
-    const auto after = own_processors();
-    EXPECT_TRUE(after && CPU_EQUAL(&*after, &*before)) << "this thread has no part in it";
+    EXPECT_TRUE(are_own(before_)) << "this thread has no part in it";
 }
 
 // Its client's next message is due so much later. Of the client itself: loops_test.cc.

@@ -73,7 +73,7 @@ TEST(Polling, IsLazyOnAnAdapterWhereItsProviderCan) {
 
 TEST(Polling, IsByIbvPollCqElsewhere) {
     for (const Mode mode : {Mode::Bandwidth, Mode::Latency}) {
-        for (const auto& [vendor, has] : {std::pair(0x2c9U, false), {0xffffffU, true}}) {
+        for (const auto& [vendor, has] : {std::pair(0x2c9U, false), {kRxeVendor, true}}) {
             FakeVerbs verbs({polled_device(vendor, has)});
             const auto result = run_one(verbs, point(Verb::Write, mode));
             ASSERT_TRUE(result) << result.error().message();
