@@ -12,8 +12,8 @@
 namespace perf {
 
 namespace {
-// Bytes; the table in the header says whose.
-constexpr uint64_t kEthernet = 8 + 12 + 14 + 4;
+// Bytes on the wire. Each packet has a path MTU of payload at most.
+constexpr uint64_t kEthernet = 8 + 12 + 14 + 4;  // IEEE 802.3: preamble, gap, header and FCS
 constexpr uint64_t kIpv4 = 20;
 constexpr uint64_t kIpv6 = 40;
 constexpr uint64_t kUdp = 8;
@@ -21,12 +21,13 @@ constexpr uint64_t kGrh = 40;
 constexpr uint64_t kLrh = 8;
 constexpr uint64_t kVcrc = 2;
 constexpr uint64_t kBthIcrc = 12 + 4;
-constexpr uint64_t kReth = 16;
-constexpr uint64_t kAeth = 4;
-constexpr uint64_t kImmDt = 4;
-constexpr uint64_t kDeth = 8;
+constexpr uint64_t kReth = 16;  // in the first packet of a WRITE, and in the request of a READ
+constexpr uint64_t kAeth = 4;   // in the first and the last response of a READ
+constexpr uint64_t kImmDt = 4;  // in the last packet
+constexpr uint64_t kDeth = 8;   // in each datagram
 
-// What every packet has besides payload and extended headers, by HeaderStack but iWARP's.
+// What every packet has besides payload and extended headers, by HeaderStack but iWARP's. IBTA
+// annexes A17 and A16 have RoCE's.
 constexpr uint64_t kPacketBytes[] = {kEthernet + kIpv4 + kUdp + kBthIcrc,
                                      kEthernet + kIpv6 + kUdp + kBthIcrc,
                                      kEthernet + kGrh + kBthIcrc,
@@ -34,7 +35,8 @@ constexpr uint64_t kPacketBytes[] = {kEthernet + kIpv4 + kUdp + kBthIcrc,
                                      kLrh + kGrh + kBthIcrc + kVcrc};
 static_assert(std::size(kPacketBytes) == static_cast<size_t>(HeaderStack::Iwarp));
 
-// Bytes on the wire of one message, in the direction that is busier with it.
+// Bytes on the wire of one message, in the direction that is busier with it: of a READ the responses
+// have the data.
 uint64_t message_bytes(const Wire& wire, const Point& point) {
     const uint64_t packet = kPacketBytes[static_cast<size_t>(wire.stack)];
     const uint64_t packets = (uint64_t{point.size} + wire.mtu - 1) / wire.mtu;

@@ -4,22 +4,8 @@
 // other way), flow control, PCIe and the far memory are not in it. So a result close to 100 % means
 // that the wire is the bottleneck, and one above 100 % that the data did not go over it (a loopback
 // inside of the adapter), that the speed is not the port's, or that the clock is wrong.
-//
-// Sizes in bytes. On the wire each packet of at most a path MTU of payload has:
-//
-//   Ethernet (IEEE 802.3)  preamble 8, inter-frame gap 12, header 14, FCS 4
-//   RoCE v2 (IBTA A17)     IPv4 20 or IPv6 40, UDP 8, BTH 12, ICRC 4
-//   RoCE v1 (IBTA A16)     GRH 40, BTH 12, ICRC 4
-//   InfiniBand             LRH 8, BTH 12, ICRC 4, VCRC 2; GRH 40 where a port or a subnet wants it
-//   UD                     DETH 8
-//   WRITE                  RETH 16 in a message's first packet
-//   READ                   the data is in the responses: AETH 4 in the first and the last; each
-//                          message asks for them by a request with RETH 16, the other way
-//   immediate              ImmDt 4 in the last packet
-//   payload                padded to a multiple of 4
-//
-// A VLAN tag, 4 more, does not show in a GID and is left out. iWARP has no limit here: verbs do not
-// tell the MTU of its packets.
+// What packets and messages have beside the payload: limit.cc. A VLAN tag, 4 bytes, does not show in
+// a GID and is left out. iWARP has no limit here: verbs do not tell the MTU of its packets.
 #pragma once
 
 #include <cstdint>
