@@ -28,19 +28,19 @@ uint64_t passed(uint64_t begin, uint64_t end) {
 
 // What passed between two samples, whatever went on before.
 CpuUse between(const CpuSample& begin, const CpuSample& end) {
-    const auto in = [&](uint64_t MachineTicks::*state) {
-        return static_cast<double>(passed(begin.machine.*state, end.machine.*state)) * end.tick_s;
+    const auto in = [&](State state) {
+        return static_cast<double>(passed(begin.machine[state], end.machine[state])) * end.tick_s;
     };
-    const double softirq = in(&MachineTicks::softirq);
-    const double kernel = in(&MachineTicks::system) + in(&MachineTicks::irq) + softirq;
+    const double softirq = in(kSoftirq);
+    const double kernel = in(kSystem) + in(kIrq) + softirq;
     const double own_system = std::max(end.own_system_s - begin.own_system_s, 0.0);
     return {.window_s = std::max(end.at_s - begin.at_s, 0.0),
             .own_user_s = std::max(end.own_user_s - begin.own_user_s, 0.0),
             .own_system_s = own_system,
-            .machine_busy_s = in(&MachineTicks::user) + in(&MachineTicks::nice) + kernel,
+            .machine_busy_s = in(kUser) + in(kNice) + kernel,
             .softirq_s = softirq,
             .kernel_work_elsewhere_s = kernel - own_system,
-            .steal_s = in(&MachineTicks::steal)};
+            .steal_s = in(kSteal)};
 }
 
 // Name and place of every value, for both directions.
@@ -62,20 +62,12 @@ Result<MachineTicks> parse_proc_stat(std::string_view text) {
         return make_error(Code::BadInput, "/proc/stat does not begin with 'cpu '");
     auto words = split(text.substr(0, text.find('\n')), ' ');
     std::erase(words, "");  // between two blanks
-    size_t at = 0;
     MachineTicks ticks;
-    for (uint64_t* field : {&ticks.user,
-                            &ticks.nice,
-                            &ticks.system,
-                            &ticks.idle,
-                            &ticks.iowait,
-                            &ticks.irq,
-                            &ticks.softirq,
-                            &ticks.steal}) {
-        const auto number = ++at < words.size() ? number_of(words[at]) : std::nullopt;
+    for (size_t at = 0; at < ticks.size(); ++at) {
+        const auto number = at + 1 < words.size() ? number_of(words[at + 1]) : std::nullopt;
         if (!number)
             return make_error(Code::BadInput, "/proc/stat has a 'cpu' line without eight numbers");
-        *field = *number;
+        ticks[at] = *number;
     }
     return ticks;
 }

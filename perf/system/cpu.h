@@ -11,6 +11,7 @@
 // says something.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,19 +23,11 @@
 
 namespace perf {
 
-// The machine since its boot, in ticks of _SC_CLK_TCK.
-struct MachineTicks {
-    uint64_t user = 0;  // with the time of guests
-    uint64_t nice = 0;
-    uint64_t system = 0;
-    uint64_t idle = 0;
-    uint64_t iowait = 0;
-    uint64_t irq = 0;
-    uint64_t softirq = 0;
-    uint64_t steal = 0;
+// The states of processors, as /proc/stat has them; user time is with that of guests.
+enum State : size_t { kUser, kNice, kSystem, kIdle, kIowait, kIrq, kSoftirq, kSteal, kStates };
 
-    bool operator==(const MachineTicks&) const = default;
-};
+// The machine since its boot, in ticks of _SC_CLK_TCK.
+using MachineTicks = std::array<uint64_t, kStates>;
 
 // The first line of /proc/stat; Code::BadInput if it is not that.
 Result<MachineTicks> parse_proc_stat(std::string_view text);
@@ -44,7 +37,7 @@ struct CpuSample {
     double at_s = 0;  // CLOCK_MONOTONIC
     double own_user_s = 0;
     double own_system_s = 0;
-    MachineTicks machine;
+    MachineTicks machine{};
     double tick_s = 0.01;
 };
 
