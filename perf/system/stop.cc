@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdint>
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -16,24 +15,18 @@ std::atomic<Stop*> signal_target = nullptr;
 UniqueFd new_event() {
     return UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
-
-void make_readable(const UniqueFd& event) noexcept {
-    const uint64_t one = 1;
-    // A counter that is full is readable already.
-    (void)!::write(event.get(), &one, sizeof one);
-}
 }  // namespace
 
 Stop::Stop() : event_(new_event()), interrupt_event_(new_event()) {}
 
 void Stop::request() noexcept {
     requested_.store(true, std::memory_order_relaxed);
-    make_readable(event_);
+    (void)::eventfd_write(event_.get(), 1);
 }
 
 void Stop::interrupt() noexcept {
     if (heeded_ && !interrupted_.exchange(true))
-        make_readable(interrupt_event_);
+        (void)::eventfd_write(interrupt_event_.get(), 1);
     else
         request();
 }
