@@ -172,20 +172,6 @@ Result<std::unique_ptr<Buffer>> DmaBuf::allocate(size_t bytes) {
     TRY(piece->map(bytes));
     return std::unique_ptr<Buffer>(std::move(piece));
 }
-
-// "cuda" is "cuda:0".
-std::optional<unsigned> number_behind(std::string_view word, std::string_view kind, bool is_due) {
-    constexpr uint64_t kMost = 65535;
-    if (!word.starts_with(kind))
-        return std::nullopt;
-    word.remove_prefix(kind.size());
-    if (word.empty() && !is_due)
-        return 0U;
-    const auto number = word.starts_with(':') ? number_of(word.substr(1)) : std::nullopt;
-    if (!number || *number > kMost)
-        return std::nullopt;
-    return static_cast<unsigned>(*number);
-}
 }  // namespace
 
 const Buffers& host_memory() {
@@ -204,10 +190,12 @@ Result<Buffers> open_memory(std::string_view word) {
                 .advise("use --memory host");
         return Buffers(std::make_shared<HostMemory>("huge", *kib * 1024, true));
     }
-    const auto cuda = number_behind(word, "cuda", false);
-    const auto rocm = number_behind(word, "rocm", false);
-    const auto descriptor = number_behind(word, "dmabuf", true);
-    if (!cuda && !rocm && !descriptor)
+    const auto parts = split(word, ':');
+    const bool is_gpu = parts[0] == "cuda" || parts[0] == "rocm";
+    const auto number = parts.size() == 2             ? number_of(parts[1])
+                        : is_gpu && parts.size() == 1 ? std::optional<uint64_t>(0)
+                                                      : std::nullopt;
+    if (!number || *number > UINT16_MAX || (!is_gpu && parts[0] != "dmabuf"))
         return make_error(Code::BadInput,
                           "--memory '{}' is not known (allowed: host, huge, cuda[:N], "
                           "rocm[:N], dmabuf:FD)",
@@ -216,9 +204,9 @@ Result<Buffers> open_memory(std::string_view word) {
     // Small messages may ride in the completion itself, from where libmlx5 would copy them to the
     // buffer.
     (void)::setenv("MLX5_SCATTER_TO_CQE", "0", 1);  // NOLINT(concurrency-mt-unsafe)
-    if (!descriptor)
-        return cuda ? open_gpu("cuda", *cuda) : open_gpu("rocm", *rocm);
-    const int fd = static_cast<int>(*descriptor);
+    if (is_gpu)
+        return open_gpu(parts[0], static_cast<unsigned>(*number));
+    const int fd = static_cast<int>(*number);
     const off_t size = ::lseek(fd, 0, SEEK_END);
     if (size <= 0)
         return sys_error(fmt::format("find the size of descriptor {}", fd))
