@@ -158,14 +158,8 @@ std::string explain(const GidTable& rows, const GidChoice& choice, const GidQuer
     out +=
         "  device       port index  gid                                      type     netdev       "
         "verdict\n";
-    size_t hidden = 0;
     for (const GidVerdict& verdict : choice.verdicts) {
         const GidRow& row = rows[verdict.row];
-        // A table has up to 1024 entries; the empty ones say nothing apart.
-        if (row.gid.is_zero()) {
-            ++hidden;
-            continue;
-        }
         const bool here = row.netdev_present;
         out += fmt::format("{} {:<12} {:>4} {:>5}  {:<39}  {:<8} {:<12} {}\n",
                            choice.chosen == verdict.row ? '*' : ' ',
@@ -177,8 +171,6 @@ std::string explain(const GidTable& rows, const GidChoice& choice, const GidQuer
                            row.netdev.empty() ? "?" : row.netdev + (here ? "" : " (not here)"),
                            verdict.reason);
     }
-    if (hidden != 0)
-        out += fmt::format("  {} empty entries not shown\n", hidden);
     if (rows.empty())
         out += "  no GID in any table\n";
     if (!choice.note.empty())

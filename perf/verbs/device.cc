@@ -2,6 +2,7 @@
 #include "perf/verbs/device.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
@@ -37,12 +38,12 @@ void find_infiniband(const std::string& sysfs, LocalAddress& local) {
     local.port = static_cast<uint8_t>(*port + 1);
 }
 
-Result<std::vector<LocalAddress>> local_addresses(const std::string& sysfs) {
+Result<LocalAddresses> local_addresses(const std::string& sysfs) {
     ifaddrs* raw = nullptr;
     if (::getifaddrs(&raw) != 0)
         return sys_error("getifaddrs");
     const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> list(raw, &::freeifaddrs);
-    std::vector<LocalAddress> out;
+    LocalAddresses out;
     for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
         if (const auto address = from_sockaddr(entry->ifa_addr))
             find_infiniband(sysfs, out.emplace_back(LocalAddress{entry->ifa_name, *address}));
@@ -50,89 +51,49 @@ Result<std::vector<LocalAddress>> local_addresses(const std::string& sysfs) {
     return out;
 }
 
-// Reads the tables of one device.
-struct DeviceReader {
-    Verbs& verbs;
-    const std::string& name;
-    ibv_context* context;
-    const std::string& sysfs;
-    std::vector<GidRow> rows = {};
-
-    Result<std::vector<GidRow>> read() {
-        ibv_device_attr attr{};
-        TRY(outcome_of(verbs.query_device(context, &attr), "query device " + name));
-        for (uint8_t port = 1; port <= attr.phys_port_cnt && port != 0; ++port) {
-            ibv_port_attr state{};
-            TRY(outcome_of(verbs.query_port(context, port, &state),
-                           fmt::format("query port {} of {}", port, name)));
-            const auto entries = static_cast<uint32_t>(std::clamp(state.gid_tbl_len, 0, 4096));
-            if (!read_table(port, entries, state.state == IBV_PORT_ACTIVE))
-                read_each(port, entries, state);
-        }
-        return std::move(rows);
+// The tables of all ports of a device, without the empty entries.
+Result<GidTable> read_table(Verbs& verbs,
+                            const std::string& name,
+                            ibv_context* context,
+                            const std::string& sysfs) {
+    ibv_device_attr attr{};
+    TRY(outcome_of(verbs.query_device(context, &attr), "query device " + name));
+    std::vector<ibv_port_attr> ports(attr.phys_port_cnt);
+    size_t most = 0;
+    for (size_t i = 0; i < ports.size(); ++i) {
+        TRY(outcome_of(verbs.query_port(context, static_cast<uint8_t>(i + 1), &ports[i]),
+                       fmt::format("query port {} of {}", i + 1, name)));
+        most += static_cast<size_t>(std::clamp(ports[i].gid_tbl_len, 0, 4096));
     }
-
-    // One call gives the entries of all ports, without the empty ones.
-    bool read_table(uint8_t port, uint32_t entries, bool active) {
-        std::vector<ibv_gid_entry> table(size_t{entries} * 8 + 1);
-        const ssize_t count = verbs.query_gid_table(context, table);
-        if (count < 0)
-            return false;
-        table.resize(static_cast<size_t>(count));
-        for (const ibv_gid_entry& entry : table) {
-            const GidType type = entry.gid_type == IBV_GID_TYPE_ROCE_V2   ? GidType::RoceV2
-                                 : entry.gid_type == IBV_GID_TYPE_ROCE_V1 ? GidType::RoceV1
-                                                                          : GidType::InfiniBand;
-            if (entry.port_num == port)
-                add(port, entry.gid_index, address_of(entry.gid), type, active);
-        }
-        return true;
-    }
-
-    void read_each(uint8_t port, uint32_t entries, const ibv_port_attr& attr) {
-        for (uint32_t i = 0; i < entries; ++i) {
-            ibv_gid gid{};
-            if (verbs.query_gid(context, port, static_cast<int>(i), &gid) != 0)
-                continue;
-            const Address address = address_of(gid);
-            if (address.is_zero())
-                continue;
-            GidType type = GidType::InfiniBand;
-            if (attr.link_layer == IBV_LINK_LAYER_ETHERNET)
-                type = attribute(port, "types", i) == "RoCE v2" ? GidType::RoceV2 : GidType::RoceV1;
-            add(port, i, address, type, attr.state == IBV_PORT_ACTIVE);
-        }
-    }
-
-    static Address address_of(const ibv_gid& gid) {
-        Address address;
-        std::memcpy(address.bytes.data(), gid.raw, address.bytes.size());
-        return address;
-    }
-
-    void add(uint8_t port, uint32_t index, const Address& gid, GidType type, bool active) {
-        const std::string netdev = printable(attribute(port, "ndevs", index), IFNAMSIZ);
+    std::vector<ibv_gid_entry> entries(most);
+    const ssize_t count = verbs.query_gid_table(context, entries);
+    if (count < 0)
+        return sys_error(static_cast<int>(-count), "read the GIDs of " + name);
+    entries.resize(static_cast<size_t>(count));
+    GidTable rows;
+    for (const ibv_gid_entry& entry : entries) {
+        // Masked ones answer ENOENT: not knowing is fine.
+        const std::string netdev =
+            printable(read_line(fmt::format("{}/class/infiniband/{}/ports/{}/gid_attrs/ndevs/{}",
+                                            sysfs,
+                                            name,
+                                            entry.port_num,
+                                            entry.gid_index))
+                          .value_or(""),
+                      IFNAMSIZ);
         rows.push_back({.device = name,
-                        .port = port,
-                        .index = index,
-                        .gid = gid,
-                        .type = type,
+                        .port = static_cast<uint8_t>(entry.port_num),
+                        .index = entry.gid_index,
+                        .gid = std::bit_cast<Address>(entry.gid),
+                        .type = entry.gid_type == IBV_GID_TYPE_ROCE_V2   ? GidType::RoceV2
+                                : entry.gid_type == IBV_GID_TYPE_ROCE_V1 ? GidType::RoceV1
+                                                                         : GidType::InfiniBand,
                         .netdev = netdev,
                         .netdev_present = !netdev.empty() && ::if_nametoindex(netdev.c_str()) != 0,
-                        .port_active = active});
+                        .port_active = ports.at(entry.port_num - 1).state == IBV_PORT_ACTIVE});
     }
-
-    [[nodiscard]] std::string attribute(uint8_t port, std::string_view kind, uint32_t index) const {
-        // Empty entries answer EINVAL, masked ones ENOENT: not knowing is fine.
-        return read_line(fmt::format("{}/class/infiniband/{}/ports/{}/gid_attrs/{}/{}",
-                                     sysfs,
-                                     name,
-                                     port,
-                                     kind,
-                                     index))
-            .value_or("");
-    }
-};
+    return rows;
+}
 }  // namespace
 
 bool Survey::holds(const Address& address) const {
@@ -152,7 +113,7 @@ Result<Survey> survey(Verbs& verbs, const std::string& only, const std::string& 
             out.remarks.push_back(context.error().message());
             continue;
         }
-        auto rows = DeviceReader{verbs, name, context->get(), sysfs}.read();
+        auto rows = read_table(verbs, name, context->get(), sysfs);
         if (rows)
             out.rows.insert(out.rows.end(), rows->begin(), rows->end());
         else

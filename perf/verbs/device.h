@@ -29,14 +29,13 @@ struct DeviceWish {
 
 // ---- the choice ---------------------------------------------------------------------------------
 // The tables that choose_gid() judges: the GID tables of all devices that can be opened, and the
-// addresses of this network namespace. Relies on: QUERY_GID_TABLE (5.10), else the entries one by
-// one with their types from sysfs. The names of the netdevs come from sysfs too
+// addresses of this network namespace. The names of the netdevs come from sysfs
 // (/sys/class/infiniband/DEV/ports/P/gid_attrs/ndevs/N) and may be missing in a container. Of an
 // IPoIB interface (type 32) sysfs has the device below NETDEV/device/infiniband, and its port, from
 // 0, in NETDEV/dev_port.
 struct Survey {
-    std::vector<GidRow> rows;
-    std::vector<LocalAddress> addresses;
+    GidTable rows;
+    LocalAddresses addresses;
     std::vector<std::string> remarks;  // devices that could not be read, and why
 
     // Whether an interface here has the address.

@@ -80,10 +80,6 @@ class SystemVerbs : public Verbs {
         return ibv_query_gid_table(context, out.data(), out.size(), 0);
     }
 
-    int query_gid(ibv_context* context, uint8_t port, int index, ibv_gid* gid) override {
-        return ::ibv_query_gid(context, port, index, gid);
-    }
-
     int query_pkey(ibv_context* context, uint8_t port, int index, uint16_t* key) override {
         __be16 raw = 0;
         const int rc = ::ibv_query_pkey(context, port, index, &raw);

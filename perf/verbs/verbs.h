@@ -38,9 +38,9 @@ class Verbs {
     virtual int query_device(ibv_context* context, ibv_device_attr* attr) = 0;
     virtual int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) = 0;
 
-    // The whole table with one call (kernel 5.10 and later), -1 where that is not possible.
+    // Of all ports, without the empty entries; of a kernel before 5.10 libibverbs reads sysfs. The
+    // number of entries, or a negative errno value.
     virtual ssize_t query_gid_table(ibv_context* context, std::span<ibv_gid_entry> out) = 0;
-    virtual int query_gid(ibv_context* context, uint8_t port, int index, ibv_gid* gid) = 0;
     // `key` in host order.
     virtual int query_pkey(ibv_context* context, uint8_t port, int index, uint16_t* key) = 0;
 

@@ -235,10 +235,8 @@ int FakeVerbs::query_port(ibv_context* context, uint8_t port, ibv_port_attr* att
 }
 
 ssize_t FakeVerbs::query_gid_table(ibv_context* context, std::span<ibv_gid_entry> out) {
-    if (no_table_) {
-        errno = EOPNOTSUPP;
-        return -1;
-    }
+    if (no_table_)
+        return -EOPNOTSUPP;
     size_t count = 0;
     for (const perf::GidRow& row : static_cast<Context*>(context)->device->gids) {
         ibv_gid_entry& entry = out[count++];
@@ -251,15 +249,6 @@ ssize_t FakeVerbs::query_gid_table(ibv_context* context, std::span<ibv_gid_entry
         std::memcpy(entry.gid.raw, row.gid.bytes.data(), 16);
     }
     return static_cast<ssize_t>(count);
-}
-
-int FakeVerbs::query_gid(ibv_context* context, uint8_t, int index, ibv_gid* gid) {
-    const auto& rows = static_cast<Context*>(context)->device->gids;
-    const auto it = std::ranges::find(rows, static_cast<uint32_t>(index), &perf::GidRow::index);
-    *gid = {};
-    if (it != rows.end())
-        std::memcpy(gid->raw, it->gid.bytes.data(), 16);
-    return 0;
 }
 
 int FakeVerbs::query_pkey(ibv_context* context, uint8_t, int index, uint16_t* key) {

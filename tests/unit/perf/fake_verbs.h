@@ -142,7 +142,6 @@ class FakeVerbs : public perf::Verbs {
     int query_device(ibv_context* context, ibv_device_attr* attr) override;
     int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) override;
     ssize_t query_gid_table(ibv_context* context, std::span<ibv_gid_entry> out) override;
-    int query_gid(ibv_context* context, uint8_t port, int index, ibv_gid* gid) override;
     int query_pkey(ibv_context* context, uint8_t port, int index, uint16_t* key) override;
     ibv_pd* alloc_pd(ibv_context* context) override;
     int release(ibv_pd* pd) override;

@@ -134,15 +134,14 @@ TEST(Survey, KnowsThePortOfAnIpoibInterface) {
     EXPECT_EQ(port_of_lo("32", "0"), "/0") << "which of two is not known";
 }
 
-TEST(Survey, OldKernelsAreReadEntryByEntry) {
+TEST(Survey, DeviceWithoutATableIsARemark) {
     FakeVerbs verbs;
     verbs.have_no_table();
-    const FakeSys sys;
-    const auto found = survey(verbs, "", sys.path());
+    const auto found = survey(verbs, "", "/nonexistent");
     ASSERT_TRUE(found);
-    ASSERT_EQ(found->rows.size(), 2U);
-    EXPECT_EQ(found->rows[0].type, GidType::RoceV1);
-    EXPECT_EQ(found->rows[1].type, GidType::RoceV2);
+    EXPECT_TRUE(found->rows.empty());
+    ASSERT_EQ(found->remarks.size(), 1U);
+    EXPECT_NE(found->remarks[0].find("read the GIDs of rxe0"), std::string::npos);
 }
 
 TEST(Survey, DeviceOfAnotherNamespaceIsARemark) {
