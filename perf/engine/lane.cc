@@ -124,7 +124,9 @@ Result<Lane> Lane::create(const SideSetup& setup, const Group& group, LaneId id)
                        .context(device.info.device));
     if (device.signals_all)
         lane.hot.signal = 1;
-    if (device.signals_pings)
+    // Linux's siw (siw_qp_tx.c) sends the pages of a larger message without a completion itself, as
+    // TCP segments of their own; one with a completion is copied.
+    if (device.signals_all || device.attr.vendor_id == kSiwVendor)
         lane.signal_every = 1;
     if (needs_credits(device, point)) {
         lane.messages_per_credit_ = std::max(point.depth / 2, 1U);

@@ -170,9 +170,6 @@ Result<Device> open_row(Verbs& verbs, const GidRow& row) {
     device.pd = TRY(alloc_pd(verbs, device.context.get()));
     device.software = is_software(device.attr);
     device.signals_all = device.attr.vendor_id == 0x1d0f;  // Amazon
-    // Linux's siw (siw_qp_tx.c) sends the pages of a larger message without a completion itself, as
-    // TCP segments of their own; one with a completion is copied.
-    device.signals_pings = device.signals_all || device.attr.vendor_id == kSiwVendor;
     device.near = near_processors(row.device);
     device.info = {.device = row.device,
                    .netdev = row.netdev,

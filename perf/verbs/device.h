@@ -80,7 +80,6 @@ struct Device {
     DeviceInfo info;
     bool software = false;               // rxe or siw: our own CPU does the device's work
     bool signals_all = false;            // EFA: refuses a work request that asks for no completion
-    bool signals_pings = false;          // a ping or pong without a completion is slow, or refused
     std::optional<cpu_set_t> near = {};  // near_processors()
     std::string explanation;             // the table of candidates, for --explain-gid
     std::string note;                    // for the user, in any case: the GID is a guess
