@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include <arpa/inet.h>
-#include <netinet/in.h>
 
 namespace perf {
 
@@ -57,22 +56,16 @@ std::optional<Address> from_sockaddr(const sockaddr* address) {
     return std::nullopt;
 }
 
-unsigned to_sockaddr(const Address& address, uint16_t port, sockaddr_storage& out) {
-    out = {};
+SocketAddress::SocketAddress(const Address& address, uint16_t port) {
+    in().sin_family = address.is_v4() ? AF_INET : AF_INET6;
+    in().sin_port = htons(port);
     if (address.is_v4()) {
-        sockaddr_in in{};
-        in.sin_family = AF_INET;
-        in.sin_port = htons(port);
-        std::memcpy(&in.sin_addr, &address.bytes[12], 4);
-        std::memcpy(&out, &in, sizeof in);
-        return sizeof in;
+        length = sizeof(sockaddr_in);
+        std::memcpy(&in().sin_addr, &address.bytes[12], 4);
+    } else {
+        length = sizeof(sockaddr_in6);
+        std::memcpy(&reinterpret_cast<sockaddr_in6&>(raw).sin6_addr, address.bytes.data(), 16);
     }
-    sockaddr_in6 in{};
-    in.sin6_family = AF_INET6;
-    in.sin6_port = htons(port);
-    std::memcpy(&in.sin6_addr, address.bytes.data(), 16);
-    std::memcpy(&out, &in, sizeof in);
-    return sizeof in;
 }
 
 }  // namespace perf

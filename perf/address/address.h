@@ -8,10 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "netns/values/address.h"
+#include <netinet/in.h>
 
-struct sockaddr;
-struct sockaddr_storage;
+#include "netns/values/address.h"
 
 namespace perf {
 
@@ -33,7 +32,18 @@ std::optional<Address> parse_address(std::string_view text);
 // IPv4 and IPv6 socket addresses; nothing for other families.
 std::optional<Address> from_sockaddr(const sockaddr* address);
 
-// Returns the length; the port is in host order.
-unsigned to_sockaddr(const Address& address, uint16_t port, sockaddr_storage& out);
+// Where a socket is, or is to be.
+struct SocketAddress {
+    SocketAddress() = default;
+    SocketAddress(const Address& address, uint16_t port);  // in host order
+
+    // IPv4 and IPv6 have family and port at the same place.
+    sockaddr_in& in() { return reinterpret_cast<sockaddr_in&>(raw); }
+
+    sockaddr* get() { return reinterpret_cast<sockaddr*>(&raw); }
+
+    sockaddr_storage raw{};
+    socklen_t length = sizeof raw;
+};
 
 }  // namespace perf

@@ -206,7 +206,7 @@ Endpoint Lane::endpoint() const {
 
 CmQueue Lane::cm_queue(uint32_t mtu) const {
     const int remote = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
-    return {.verbs = end_.verbs,
+    return {.end = end_,
             .qp = qp_.get(),
             .access = static_cast<unsigned>(access_of(point, side) & remote),
             .mtu = mtu,

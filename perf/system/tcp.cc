@@ -48,17 +48,6 @@ void tune(int fd) {
     set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 5000);
 }
 
-// Where a socket is, or is to be.
-struct SocketAddress {
-    sockaddr_storage raw{};
-    socklen_t length = sizeof raw;
-
-    // IPv4 and IPv6 have it at the same place.
-    sockaddr_in& in() { return reinterpret_cast<sockaddr_in&>(raw); }
-
-    sockaddr* get() { return reinterpret_cast<sockaddr*>(&raw); }
-};
-
 // One end of a connection (getsockname or getpeername).
 template <class NameOf>
 std::optional<Address> address_of(int fd, NameOf name_of_end) {
@@ -71,11 +60,8 @@ template <class NameOf>
 SocketAddress beside(int fd, NameOf name_of_end, uint16_t port) {
     SocketAddress address;
     const bool known = name_of_end(fd, address.get(), &address.length) == 0;
-    if (!known || (address.raw.ss_family != AF_INET && address.raw.ss_family != AF_INET6)) {
-        address = {.raw = {}, .length = sizeof(sockaddr_in)};
-        address.raw.ss_family = AF_INET;
-        address.in().sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    }
+    if (!known || (address.raw.ss_family != AF_INET && address.raw.ss_family != AF_INET6))
+        address = SocketAddress(*parse_address("127.0.0.1"), port);
     address.in().sin_port = htons(port);
     return address;
 }
@@ -219,10 +205,9 @@ std::optional<Address> peer_address(int fd) {
 std::optional<Address> route_source(const Address& peer) {
     const UniqueFd fd(
         ::socket(peer.is_v4() ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_UDP));
-    sockaddr_storage raw{};
     constexpr uint16_t kRoceV2Port = 4791;  // a route may depend on the port
-    const socklen_t length = to_sockaddr(peer, kRoceV2Port, raw);
-    if (!fd || ::connect(fd.get(), reinterpret_cast<sockaddr*>(&raw), length) != 0)
+    SocketAddress there(peer, kRoceV2Port);
+    if (!fd || ::connect(fd.get(), there.get(), there.length) != 0)
         return std::nullopt;
     return local_address(fd.get());
 }

@@ -2,8 +2,8 @@
 #include "perf/verbs/queue_pair.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ ibv_ah_attr path_to(const End& end, const DeviceInfo& peer) {
         path.grh.traffic_class = static_cast<uint8_t>(end.marks.traffic_class);
         path.grh.flow_label = end.marks.flow_label;
         path.grh.sgid_index = static_cast<uint8_t>(end.own.gid_index);
-        std::memcpy(path.grh.dgid.raw, peer.gid.bytes.data(), peer.gid.bytes.size());
+        path.grh.dgid = std::bit_cast<ibv_gid>(peer.gid);
     }
     return path;
 }

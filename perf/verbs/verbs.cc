@@ -164,13 +164,6 @@ class SystemVerbs : public Verbs {
     int release(ibv_ah* ah) override { return ::ibv_destroy_ah(ah); }
 };
 
-Result<> make_non_blocking(int fd) {
-    const int flags = ::fcntl(fd, F_GETFL);
-    if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
-        return sys_error("make a descriptor non-blocking");
-    return {};
-}
-
 std::string_view name_of(ibv_qp_type type) {
     return type == IBV_QPT_RC       ? "rc"
            : type == IBV_QPT_UC     ? "uc"
@@ -326,6 +319,13 @@ Cm& system_cm() {
 }
 
 // ---- objects ------------------------------------------------------------------------------------
+Result<> make_non_blocking(int fd) {
+    const int flags = ::fcntl(fd, F_GETFL);
+    if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+        return sys_error("make a descriptor non-blocking");
+    return {};
+}
+
 Result<Owned<ibv_context>> open_device(Verbs& verbs, const std::string& name) {
     Owned<ibv_context> context(verbs.open_device(name), Release{&verbs});
     if (context) {

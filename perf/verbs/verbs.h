@@ -151,6 +151,7 @@ using CmRelease = ReleaseTo<Cm>;
 template <class T>
 using CmOwned = std::unique_ptr<T, CmRelease>;
 
+Result<> make_non_blocking(int fd);
 Result<Owned<ibv_context>> open_device(Verbs& verbs, const std::string& name);
 Result<Owned<ibv_pd>> alloc_pd(Verbs& verbs, ibv_context* context);
 

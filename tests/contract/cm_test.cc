@@ -121,10 +121,8 @@ TEST_F(CmContract, StrangersAreRejectedAndTheWaitGoesOn) {
         in_netns(*client_, [&] {
             const int family = server_->address.is_v4() ? AF_INET : AF_INET6;
             base::UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-            sockaddr_storage raw{};
-            const auto size = perf::to_sockaddr(server_->address, ticket.port, raw);
-            const bool connected =
-                ::connect(fd.get(), reinterpret_cast<sockaddr*>(&raw), size) == 0;
+            perf::SocketAddress there(server_->address, ticket.port);
+            const bool connected = ::connect(fd.get(), there.get(), there.length) == 0;
             EXPECT_EQ(connected, iwarp());
             EXPECT_EQ(::send(fd.get(), "hello\n", 6, MSG_NOSIGNAL), connected ? 6 : -1);
             return fd;

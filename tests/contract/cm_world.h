@@ -89,11 +89,12 @@ class End {
     }
 
     [[nodiscard]] CmQueue queue() const {
-        return {.verbs = &system_verbs(),
+        perf::End end{.verbs = &system_verbs(), .own = {}};
+        end.own.initiator_depth = 4;
+        end.own.responder_depth = 4;
+        return {.end = end,
                 .qp = qp_.get(),
-                .access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
-                .initiator_depth = 4,
-                .responder_depth = 4};
+                .access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
     }
 
     void post_receive() {

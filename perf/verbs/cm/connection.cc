@@ -2,20 +2,17 @@
 #include "perf/verbs/cm/connection.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <functional>
 #include <thread>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-
-#include "perf/verbs/queue_pair.h"
 
 namespace perf {
 
@@ -136,15 +133,13 @@ Result<CmChannel> open_channel(Cm& cm) {
                               : "run `modprobe rdma_ucm` on the host, and give a container the "
                                 "node (podman run --device /dev/infiniband/rdma_cm)");
     CmChannel channel(made, CmRelease{&cm});
-    const int flags = ::fcntl(channel->fd, F_GETFL);
-    if (flags < 0 || ::fcntl(channel->fd, F_SETFL, flags | O_NONBLOCK) < 0)
-        return sys_error("make the channel of rdma_cm non-blocking");
+    TRY(make_non_blocking(channel->fd).context("the channel of rdma_cm"));
     return channel;
 }
 
 // ---- the steps of a queue pair -------------------------------------------------------------------
 Result<> change_state(const CmQueue& queue, ibv_qp_attr& attr, int mask, const char* name) {
-    return outcome_of(queue.verbs->modify_qp(queue.qp, &attr, mask),
+    return outcome_of(queue.end.verbs->modify_qp(queue.qp, &attr, mask),
                       fmt::format("queue pair {} to {}", queue.qp->qp_num, name));
 }
 
@@ -157,6 +152,18 @@ Result<int> ask_for(ibv_qp_state state, const CmBound& bound, ibv_qp_attr& attr)
     return mask;
 }
 
+// What either side says of its queue pair.
+rdma_conn_param connection_parameters(const CmQueue& queue) {
+    rdma_conn_param param{};
+    param.responder_resources = static_cast<uint8_t>(queue.end.own.responder_depth);
+    param.initiator_depth = static_cast<uint8_t>(queue.end.own.initiator_depth);
+    param.flow_control = 1;
+    param.retry_count = 7;
+    param.rnr_retry_count = 7;
+    param.qp_num = queue.qp->qp_num;
+    return param;
+}
+
 // INIT to RTS, for an id that knows its peer. iWARP: the kernel moves the queue pair by itself,
 // when rdma_connect's answer comes and within rdma_accept; here it only gets its INIT.
 Result<> move_to_rts(const CmQueue& queue, const CmBound& bound) {
@@ -167,35 +174,25 @@ Result<> move_to_rts(const CmQueue& queue, const CmBound& bound) {
     if (queue.mtu != 0)
         attr.path_mtu = mtu_enum(queue.mtu);
     ibv_ah_attr& path = attr.ah_attr;
-    if (queue.marks.traffic_class != 0)
-        path.grh.traffic_class = static_cast<uint8_t>(queue.marks.traffic_class);
-    if (queue.marks.flow_label != 0)
-        path.grh.flow_label = queue.marks.flow_label;
-    if (queue.marks.service_level != 0)
-        path.sl = static_cast<uint8_t>(queue.marks.service_level);
+    const Marks& marks = queue.end.marks;
+    if (marks.traffic_class != 0)
+        path.grh.traffic_class = static_cast<uint8_t>(marks.traffic_class);
+    if (marks.flow_label != 0)
+        path.grh.flow_label = marks.flow_label;
+    if (marks.service_level != 0)
+        path.sl = static_cast<uint8_t>(marks.service_level);
     attr.min_rnr_timer = 12;  // 0.64 ms
-    attr.max_dest_rd_atomic = std::min(attr.max_dest_rd_atomic, queue.responder_depth);
+    const rdma_conn_param most = connection_parameters(queue);
+    attr.max_dest_rd_atomic = std::min(attr.max_dest_rd_atomic, most.responder_resources);
     TRY(change_state(queue, attr, to_rtr, "RTR")
             .context(fmt::format("device {}, GID index {}, path MTU {}",
                                  bound.device.device,
                                  path.grh.sgid_index,
                                  mtu_bytes(attr.path_mtu))));
     const int to_rts = TRY(ask_for(IBV_QPS_RTS, bound, attr));
-    set_retries(attr, queue.software);
-    attr.max_rd_atomic = std::min(attr.max_rd_atomic, queue.initiator_depth);
+    set_retries(attr, queue.end.software);
+    attr.max_rd_atomic = std::min(attr.max_rd_atomic, most.initiator_depth);
     return change_state(queue, attr, to_rts, "RTS");
-}
-
-// What either side says of its queue pair.
-rdma_conn_param connection_parameters(const CmQueue& queue) {
-    rdma_conn_param param{};
-    param.responder_resources = queue.responder_depth;
-    param.initiator_depth = queue.initiator_depth;
-    param.flow_control = 1;
-    param.retry_count = 7;
-    param.rnr_retry_count = 7;
-    param.qp_num = queue.qp->qp_num;
-    return param;
 }
 
 // Requests that wait to be read; more of them the kernel refuses.
@@ -255,9 +252,7 @@ Result<> resolve_address(const CmBound& bound, sockaddr* to, const CmWait& wait)
 }
 
 Result<> resolve(const CmBound& bound, const Address& to, uint16_t port, const CmWait& wait) {
-    sockaddr_storage raw{};
-    (void)to_sockaddr(to, port, raw);
-    TRY(resolve_address(bound, reinterpret_cast<sockaddr*>(&raw), wait)
+    TRY(resolve_address(bound, SocketAddress(to, port).get(), wait)
             .context("resolve the address")
             .advise("check the address, and that its interface is up: no ARP or neighbour answer"));
     const Deadline deadline = wait.step();
@@ -315,9 +310,7 @@ Result<CmBound> bind_id(Cm& cm, const CmPlace& place) {
     if (cm.create_id(bound.channel.get(), &id) != 0)
         return sys_error("create an id of rdma_cm");
     bound.id = CmOwned<rdma_cm_id>(id, CmRelease{&cm});
-    sockaddr_storage raw{};
-    (void)to_sockaddr(place.address, 0, raw);
-    if (cm.bind_addr(bound.id.get(), reinterpret_cast<sockaddr*>(&raw)) != 0)
+    if (cm.bind_addr(bound.id.get(), SocketAddress(place.address, 0).get()) != 0)
         return call_error(fmt::format("bind rdma_cm to {}", place.address.text()));
     const ibv_context* verbs = bound.id->verbs;
     if (verbs == nullptr)
@@ -336,8 +329,7 @@ Result<CmBound> bind_id(Cm& cm, const CmPlace& place) {
     bound.device.device = found;
     bound.device.port = bound.id->port_num;
     bound.device.iwarp = verbs->device->transport_type == IBV_TRANSPORT_IWARP;
-    const ibv_gid& gid = bound.id->route.addr.addr.ibaddr.sgid;
-    std::memcpy(bound.device.gid.bytes.data(), gid.raw, sizeof gid.raw);
+    bound.device.gid = std::bit_cast<Address>(bound.id->route.addr.addr.ibaddr.sgid);
     bound.init.qp_state = IBV_QPS_INIT;
     if (cm.init_qp_attr(bound.id.get(), &bound.init, &bound.init_mask) != 0)
         return call_error("ask rdma_cm for the attributes of a queue pair on " + found);

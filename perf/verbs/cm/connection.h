@@ -40,6 +40,7 @@
 #include "perf/protocol/control.h"
 #include "perf/protocol/message.h"
 #include "perf/system/tcp.h"
+#include "perf/verbs/queue_pair.h"
 #include "perf/verbs/verbs.h"
 
 namespace perf {
@@ -89,16 +90,10 @@ struct CmWait {
 // depth of reads) is as it is without rdma_cm, so that the numbers of both can be compared:
 // rdma_cm's own RNR timer would be 655 ms, its timeout seconds.
 struct CmQueue {
-    Verbs* verbs = nullptr;
+    End end;  // its marks are put into the path: rdma-perf sets no TOS on ids that it accepts
     ibv_qp* qp = nullptr;
     unsigned access = 0;  // IBV_ACCESS_REMOTE_*: what the peer may do
     uint32_t mtu = 0;     // bytes; 0: what rdma_cm finds (iWARP has none)
-    // RDMA READs and atomics in flight: what this side starts, and what it answers. At most what
-    // the device can do; the peer's values limit them further.
-    uint8_t initiator_depth = 0;
-    uint8_t responder_depth = 0;
-    bool software = false;  // the device: our own processors do its work
-    Marks marks = {};       // put into the path: rdma-perf sets no TOS on ids that it accepts
 };
 
 // RESET to INIT.

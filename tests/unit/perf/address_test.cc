@@ -35,9 +35,9 @@ TEST(Address, RefusesWhatIsNone) {
 
 TEST(Address, SocketAddressesAndBack) {
     for (const char* text : {"10.9.0.1", "fd00::7"}) {
-        sockaddr_storage raw{};
-        EXPECT_NE(to_sockaddr(*parse_address(text), 4791, raw), 0U);
-        EXPECT_EQ(from_sockaddr(reinterpret_cast<sockaddr*>(&raw))->text(), text);
+        SocketAddress address(*parse_address(text), 4791);
+        EXPECT_EQ(from_sockaddr(address.get())->text(), text);
+        EXPECT_EQ(ntohs(address.in().sin_port), 4791);
     }
     sockaddr_storage other{};
     other.ss_family = AF_UNIX;

@@ -134,9 +134,8 @@ TEST_F(ShortOf, Descriptors) {
         const base::UniqueFd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
         ASSERT_TRUE(client);
         const NoDescriptors none;
-        sockaddr_storage server{};
-        const socklen_t length = to_sockaddr(parse_address("127.0.0.1").value(), port_, server);
-        ASSERT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&server), length), 0);
+        SocketAddress server(parse_address("127.0.0.1").value(), port_);
+        ASSERT_EQ(::connect(client.get(), server.get(), server.length), 0);
         await_line("Too many open files");
     }
     EXPECT_TRUE(is_served());

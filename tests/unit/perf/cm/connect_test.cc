@@ -101,7 +101,7 @@ TEST_F(CmTest, MarksReplaceWhatRdmaCmHas) {
     CmEnd server(verbs_);
     CmListener listener = listen();
     CmQueue queue = client.queue();
-    queue.marks = {.traffic_class = 106, .service_level = 3, .flow_label = 0x12345};
+    queue.end.marks = {.traffic_class = 106, .service_level = 3, .flow_label = 0x12345};
     auto accepted = accept(listener, {&server}, wait());
     auto connection = CmConnection::open(cm_, {address(), "rdma0"});
     ASSERT_TRUE(connection && connection->init(queue));

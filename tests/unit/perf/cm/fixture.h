@@ -59,11 +59,10 @@ class CmEnd {
     }
 
     [[nodiscard]] CmQueue queue() const {
-        return {.verbs = verbs_,
-                .qp = qp_.get(),
-                .access = IBV_ACCESS_REMOTE_WRITE,
-                .initiator_depth = 4,
-                .responder_depth = 8};
+        perf::End end{.verbs = verbs_, .own = {}};
+        end.own.initiator_depth = 4;
+        end.own.responder_depth = 8;
+        return {.end = end, .qp = qp_.get(), .access = IBV_ACCESS_REMOTE_WRITE};
     }
 
     void post_receive() {
