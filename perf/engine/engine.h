@@ -48,7 +48,7 @@ class Stream {
           completer_(completer),
           worker_(worker),
           flows_(flows),
-          by_credits_(group.lanes.front().messages_per_credit() != 0),
+          by_credits_(group.lanes.front().messages_per_credit != 0),
           reposts_(by_credits_ ? 1 : group.lanes.front().hot.reposts) {}
 
     // Until the quotas are posted (or the worker was closed) and completed. May be called again
@@ -169,7 +169,7 @@ class Stream {
         ++flow.owed;
         // A credit: no data message is empty.
         if (by_credits_ && wc.byte_len == 0) {
-            flow.granted += group_.lanes[place].messages_per_credit();
+            flow.granted += group_.lanes[place].messages_per_credit;
             return repost(place) && fill(place);
         }
         ++received_;
@@ -197,7 +197,7 @@ class Stream {
         auto& lane = group_.lanes[place];
         Flow& flow = flows_[place];
         if constexpr (requires { lane.post_credit(); }) {
-            const uint64_t each = lane.messages_per_credit();
+            const uint64_t each = lane.messages_per_credit;
             for (; flow.taken - flow.credited >= each; ++credits_out_) {
                 end_.post_error = lane.post_credit();
                 if (end_.post_error != 0) [[unlikely]]
@@ -213,7 +213,7 @@ class Stream {
     [[nodiscard]] bool credits_are_in() const noexcept {
         if (!by_credits_)
             return true;
-        const uint64_t each = group_.lanes.front().messages_per_credit();
+        const uint64_t each = group_.lanes.front().messages_per_credit;
         return credits_out_ == 0 && std::ranges::all_of(flows_, [each](const Flow& flow) {
                    return flow.posted - flow.granted < each;
                });

@@ -129,7 +129,7 @@ Result<Lane> Lane::create(const SideSetup& setup, const Group& group, LaneId id)
     if (device.signals_all || device.attr.vendor_id == kSiwVendor)
         lane.signal_every = 1;
     if (needs_credits(device, point)) {
-        lane.messages_per_credit_ = std::max(point.depth / 2, 1U);
+        lane.messages_per_credit = std::max(point.depth / 2, 1U);
         lane.hot.room = 2UL * point.depth;
     }
     TRY(lane.create_queue_pair(device, group));
@@ -141,7 +141,7 @@ Result<Lane> Lane::create(const SideSetup& setup, const Group& group, LaneId id)
 }
 
 Result<> Lane::create_queue_pair(const Device& device, const Group& group) {
-    const QueueDepths depths = queue_depths(point, side, messages_per_credit_ != 0);
+    const QueueDepths depths = queue_depths(point, side, messages_per_credit != 0);
     ibv_qp_cap caps{};
     caps.max_send_wr = depths.sends;
     caps.max_recv_wr = std::max(depths.receives, 1U);
@@ -180,15 +180,15 @@ Result<> Lane::create_queue_pair(const Device& device, const Group& group) {
     hot.qp = qp_.get();
     hot.extended = calls.qp;
     if (wanted_inline != 0 && caps.max_inline_data >= wanted_inline)
-        inline_bytes_ = wanted_inline;
-    if (point.inline_bytes && inline_bytes_ != wanted_inline)
+        inline_bytes = wanted_inline;
+    if (point.inline_bytes && inline_bytes != wanted_inline)
         return make_error(Code::Unsupported,
                           "{} takes no {} bytes inline with {} sends queued",
                           device.info.device,
                           wanted_inline,
                           depths.sends)
             .advise("use a smaller --inline, or auto");
-    flags_ = inline_bytes_ != 0 ? IBV_SEND_INLINE : 0;
+    flags_ = inline_bytes != 0 ? IBV_SEND_INLINE : 0;
     receives_.resize(depths.receives);
     return {};
 }
@@ -209,11 +209,7 @@ CmQueue Lane::cm_queue(uint32_t mtu) const {
     return {.end = end_,
             .qp = qp_.get(),
             .access = static_cast<unsigned>(access_of(point, side) & remote),
-            .mtu = mtu,
-            .initiator_depth = static_cast<uint8_t>(std::min(end_.own.initiator_depth, kMaxReads)),
-            .responder_depth = static_cast<uint8_t>(std::min(end_.own.responder_depth, kMaxReads)),
-            .software = end_.software,
-            .marks = point.marks};
+            .mtu = mtu};
 }
 
 Result<> Lane::connect(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu) {
@@ -250,8 +246,8 @@ Result<> Lane::choose_reads(const DeviceInfo& peer) {
                           point.reads,
                           most)
             .advise("use a smaller --reads, or auto");
-    reads_ = point.reads != 0 ? point.reads : most;
-    end_.own.initiator_depth = reads_;
+    reads = point.reads != 0 ? point.reads : most;
+    end_.own.initiator_depth = reads;
     return {};
 }
 

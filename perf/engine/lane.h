@@ -81,13 +81,9 @@ class Lane : public Ring {
 
     [[nodiscard]] uint32_t receives() const { return static_cast<uint32_t>(receives_.size()); }
 
-    [[nodiscard]] uint32_t inline_bytes() const { return inline_bytes_; }
-
+    uint32_t inline_bytes = 0;
     // In flight, of a side that posts what fetches; else 0. Known once it is connected.
-    [[nodiscard]] uint32_t reads() const { return reads_; }
-
-    // 0: the transport itself holds the sender back, or loses what is too much.
-    [[nodiscard]] uint32_t messages_per_credit() const noexcept { return messages_per_credit_; }
+    uint32_t reads = 0;
 
   private:
     explicit Lane(Ring ring) : Ring(std::move(ring)) {}
@@ -104,11 +100,8 @@ class Lane : public Ring {
     CompletionQueue* queue_ = nullptr;
     End end_;
     uint32_t psn_ = 0;
-    uint32_t inline_bytes_ = 0;
-    uint32_t reads_ = 0;
     unsigned flags_ = 0;
     uint32_t next_receive_ = 0;
-    uint32_t messages_per_credit_ = 0;
     ibv_wr_opcode opcode_ = IBV_WR_SEND;
     // From here on each member needs the ones before it, and goes before them.
     Owned<ibv_mr> mr_;

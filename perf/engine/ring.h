@@ -124,9 +124,6 @@ struct Ring {
                     .memory = std::move(memory)};
     }
 
-    // Credits (Lane has them): none.
-    [[nodiscard]] static constexpr uint32_t messages_per_credit() noexcept { return 0; }
-
     Hot hot;
     Point point;
     Side side;
@@ -137,6 +134,8 @@ struct Ring {
     // late ones came, and were counted as others.
     int64_t missing = 0;
     uint32_t signal_every = kSignalEvery;  // sends of a ping-pong for each completion
+    // Of a queue pair; 0: the transport itself holds the sender back, or loses what is too much.
+    uint32_t messages_per_credit = 0;
 };
 
 }  // namespace perf

@@ -144,9 +144,9 @@ Opened VerbsTeam::opened() {
     const char* calls = group.lanes.front().hot.extended != nullptr ? "ibv_wr" : "ibv_post_send";
     Opened opened{.mtu = mtu_,
                   .poll = point_.poll,
-                  .inline_bytes = lane(0).inline_bytes(),
+                  .inline_bytes = lane(0).inline_bytes,
                   .ordering = point_.ordering,
-                  .reads = lane(0).reads(),
+                  .reads = lane(0).reads,
                   .ticket = cm_ ? cm_->ticket() : std::nullopt,
                   .means = {.calls = posts_data(point_, side_) ? calls : "",
                             .polling = group.queue->extended != nullptr ? "lazy" : "plain",
