@@ -148,7 +148,7 @@ death() { # VERB K ARGUMENT...: rdmactl dies, and then there is what the timer d
 
 # One of each other engine, from the states that their runtimes keep.
 podmans() {
-    local id runtime=crun engine=podman
+    local id runtime=crun
     pod run -d --name p --network none --cidfile "$work/p" --tmpfs /run --rootfs $rootfs sleep 100000 >"$work/out" 2>&1 || report 1 "Podman runs one" "$work/out"
     id=$(<"$work/p")
     check "Podman's is attached" rdmactl attach "${id:0:12}" -a rdma.mode=softroce -a rdma.ip=10.9.0.1/24
