@@ -184,6 +184,8 @@ class Completer : public Lookout {
   private:
     // Between two looks at the clock.
     static constexpr uint64_t kMostPolls = kMode == PollMode::Spin ? 512 : 8;
+    // After a yield that brought nothing: of large messages none does.
+    static constexpr uint32_t kStraightSleeps = 15;
 
     // After an empty poll: whether it is time to sleep.
     bool sleeps(uint64_t& spin_end) const noexcept {
@@ -200,9 +202,10 @@ class Completer : public Lookout {
 
     Wake sleep(uint64_t until_ns, std::span<ibv_wc> out, int& count) noexcept {
         // What a software device has to do on this processor is done first, and needs no event.
-        if (device_ != nullptr && device_->software) {
+        if (device_ != nullptr && device_->software && straight_sleeps_-- == 0) {
             (void)::sched_yield();
             count = queue_->poll(out);
+            straight_sleeps_ = count > 0 ? 0 : kStraightSleeps;
             if (count != 0)
                 return count > 0 ? Wake::Completions : Wake::Failed;
         }
@@ -234,6 +237,7 @@ class Completer : public Lookout {
 
     Q* queue_;
     uint64_t spin_ns_;
+    uint32_t straight_sleeps_ = 0;  // before the next that yields first
 };
 
 // Calls body(completer) with the completer of the mode.

@@ -101,6 +101,23 @@ TEST_F(CompleterTest, ArmsNothingForWhatASoftwareDeviceDoesMeanwhile) {
     }
 }
 
+// While a yield brings nothing, as none does for large messages, it is a system call too many.
+TEST_F(CompleterTest, RarelyYieldsWhereThatBroughtNothing) {
+    const Device device{.software = true};
+    waiting.device = &device;
+    ScriptedQueue queue;
+    Completer<PollMode::Event, ScriptedQueue> completer(queue, waiting);
+    for (unsigned sleeps = 0; sleeps < 40; ++sleeps) {
+        const bool yields = sleeps % 16 == 0;
+        queue.at = queue.polls + (yields ? 3 : 2);
+        std::array<ibv_wc, 4> wc;
+        int got = 0;
+        EXPECT_EQ(completer.wait(wc, got), Wake::Completions);
+        EXPECT_EQ(queue.polls, queue.at);
+        EXPECT_EQ(queue.arms, sleeps + 1);
+    }
+}
+
 // Between two polls a busy machine may have no processor for as long as patience lasts.
 TEST_F(CompleterTest, TakesWhatCameWhileItHadNoProcessor) {
     waiting.patience = 1ms;
