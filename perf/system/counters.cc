@@ -201,32 +201,24 @@ struct StatisticsRequest {
     NumberAttribute port;
 };
 
-std::pair<size_t, int> length_and_type(const nlmsghdr& head) {
-    return {head.nlmsg_len, head.nlmsg_type};
-}
-
-std::pair<size_t, int> length_and_type(const nlattr& head) {
-    return {head.nla_len, head.nla_type & NLA_TYPE_MASK};
-}
-
-// Messages and attributes alike are a header, so many bytes, and padding.
-template <class Header, class Take>
-void each(NetlinkBytes bytes, Take&& take) {
-    Header head{};
-    while (bytes.size() >= sizeof head) {
-        std::memcpy(&head, bytes.data(), sizeof head);
-        const auto [length, type] = length_and_type(head);
-        if (length < sizeof head || length > bytes.size())
+template <class Take>
+void each(NetlinkBytes attributes, Take&& take) {
+    nlattr head{};
+    while (attributes.size() >= sizeof head) {
+        std::memcpy(&head, attributes.data(), sizeof head);
+        if (head.nla_len < sizeof head || head.nla_len > attributes.size())
             return;
-        take(type, bytes.subspan(sizeof head, length - sizeof head));
-        bytes = bytes.subspan(std::min<size_t>(NLMSG_ALIGN(length), bytes.size()));
+        take(head.nla_type & NLA_TYPE_MASK,
+             attributes.subspan(sizeof head, head.nla_len - sizeof head));
+        attributes =
+            attributes.subspan(std::min<size_t>(NLA_ALIGN(head.nla_len), attributes.size()));
     }
 }
 
 // Empty if it is not there.
 NetlinkBytes find(NetlinkBytes attributes, int wanted) {
     NetlinkBytes found;
-    each<nlattr>(attributes, [&](int type, NetlinkBytes value) {
+    each(attributes, [&](int type, NetlinkBytes value) {
         if (type == wanted)
             found = value;
     });
@@ -278,18 +270,20 @@ int ask(int protocol, const Request& request, Take&& take) {
         ::send(fd.get(), &request, sizeof request, 0) < 0)
         return errno;
     int refusal = 0;
-    std::array<std::byte, 32768> buffer;  // the kernel's own limit for a part of a list
+    alignas(nlmsghdr) std::array<std::byte, 32768> buffer;  // the kernel's own limit for a part
     for (;;) {
-        const ssize_t n = ::recv(fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-        if (n <= 0)
+        auto left = static_cast<int>(::recv(fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT));
+        if (left <= 0)
             return refusal;
-        each<nlmsghdr>({buffer.data(), static_cast<size_t>(n)},
-                       [&](int type, NetlinkBytes payload) {
-                           if (type >= NLMSG_MIN_TYPE)  // no error, and not the end of a list
-                               take(payload);
-                           else if (type == NLMSG_ERROR && payload.size() >= sizeof(int))
-                               refusal = -number_in<int>(payload.first(sizeof(int))).value_or(0);
-                       });
+        for (auto* head = reinterpret_cast<nlmsghdr*>(buffer.data()); NLMSG_OK(head, left);
+             head = NLMSG_NEXT(head, left)) {
+            const NetlinkBytes payload(static_cast<std::byte*>(NLMSG_DATA(head)),
+                                       NLMSG_PAYLOAD(head, 0));
+            if (head->nlmsg_type >= NLMSG_MIN_TYPE)  // no error, and not the end of a list
+                take(payload);
+            else if (head->nlmsg_type == NLMSG_ERROR && payload.size() >= sizeof(int))
+                refusal = -number_in<int>(payload.first(sizeof(int))).value_or(0);
+        }
     }
 }
 }  // namespace
@@ -302,7 +296,7 @@ std::optional<uint32_t> parse_index(NetlinkBytes payload, const std::string& dev
 
 Counters parse_statistics(NetlinkBytes payload) {
     Counters out;
-    each<nlattr>(find(payload, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS), [&](int type, NetlinkBytes entry) {
+    each(find(payload, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS), [&](int type, NetlinkBytes entry) {
         const std::string name = text_of(find(entry, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME));
         const auto value =
             number_in<uint64_t>(find(entry, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE));
