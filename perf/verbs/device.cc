@@ -65,7 +65,7 @@ Result<GidTable> read_table(Verbs& verbs,
                        fmt::format("query port {} of {}", i + 1, name)));
         most += static_cast<size_t>(std::clamp(ports[i].gid_tbl_len, 0, 4096));
     }
-    std::vector<ibv_gid_entry> entries(most);
+    std::vector<ibv_gid_entry> entries(most + 1);  // without any room the kernel refuses
     const ssize_t count = verbs.query_gid_table(context, entries);
     if (count < 0)
         return sys_error(static_cast<int>(-count), "read the GIDs of " + name);
@@ -257,12 +257,7 @@ std::optional<cpu_set_t> near_processors(const std::string& device, const std::s
 }
 
 Result<Device> open_cm_device(Verbs& verbs, const CmDevice& found) {
-    Device device = TRY(open_row(verbs,
-                                 {.device = found.device,
-                                  .port = found.port,
-                                  .gid = found.gid,
-                                  .type = GidType::InfiniBand,
-                                  .netdev = ""}));
+    Device device = TRY(open_row(verbs, found));
     device.info.iwarp = found.iwarp;
     device.explanation = fmt::format("{}: rdma_cm has it for the address\n", found.device);
     return device;

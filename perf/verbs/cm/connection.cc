@@ -328,6 +328,7 @@ Result<CmBound> bind_id(Cm& cm, const CmPlace& place) {
                     found);
     bound.device.device = found;
     bound.device.port = bound.id->port_num;
+    bound.device.type = GidType::InfiniBand;
     bound.device.iwarp = verbs->device->transport_type == IBV_TRANSPORT_IWARP;
     bound.device.gid = std::bit_cast<Address>(bound.id->route.addr.addr.ibaddr.sgid);
     bound.init.qp_state = IBV_QPS_INIT;

@@ -55,11 +55,8 @@ struct CmPlace {
     std::string device;  // of the queue pairs: an address that leads to another one is an error
 };
 
-// The port of an RDMA device.
-struct CmDevice {
-    std::string device;
-    uint8_t port = 1;
-    Address gid;  // iWARP: made of the MAC, no address
+// The port of an RDMA device, and its GID. That of iWARP is made of the MAC, and no address.
+struct CmDevice : GidRow {
     bool iwarp = false;
 };
 
