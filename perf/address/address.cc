@@ -2,6 +2,7 @@
 #include "perf/address/address.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include <arpa/inet.h>
@@ -41,18 +42,12 @@ std::optional<Address> parse_address(std::string_view text) {
 std::optional<Address> from_sockaddr(const sockaddr* address) {
     Address out;
     if (address != nullptr && address->sa_family == AF_INET) {
-        sockaddr_in in{};
-        std::memcpy(&in, address, sizeof in);
         std::ranges::copy(kMapped, out.bytes.begin());
-        std::memcpy(&out.bytes[12], &in.sin_addr, 4);
+        std::memcpy(&out.bytes[12], &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, 4);
         return out;
     }
-    if (address != nullptr && address->sa_family == AF_INET6) {
-        sockaddr_in6 in{};
-        std::memcpy(&in, address, sizeof in);
-        std::memcpy(out.bytes.data(), &in.sin6_addr, 16);
-        return out;
-    }
+    if (address != nullptr && address->sa_family == AF_INET6)
+        return std::bit_cast<Address>(reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
     return std::nullopt;
 }
 

@@ -449,11 +449,14 @@ class OpenLoop {
             if (!wait(more && room ? due(posted) : UINT64_MAX, posted != done, got))
                 return end_;
             const uint64_t arrival = now_ns();
-            const uint64_t answers = answers_of(got);
+            const bool comes_back = is_ping_pong(lane_.point);
+            const uint64_t answers = comes_back ? own_.pass(wc_, got) : static_cast<uint64_t>(got);
             for (uint64_t i = 0; i < answers; ++i)
                 histogram.record(arrival - due_[done++ % due_.size()]);
             worker_.note_sent(worker_.sent() + answers);
-            if (!repost(answers))
+            if (comes_back)
+                end_.post_error = lane_.post_receives(static_cast<uint32_t>(answers));
+            if (!end_.good())
                 return end_;
         }
     }
@@ -502,16 +505,6 @@ class OpenLoop {
             (end_.wake == Wake::Due || (end_.wake == Wake::TimedOut && !owed)))
             end_.wake = worker_.phase() == Phase::Abort ? Wake::Stopped : Wake::Completions;
         return end_.good();
-    }
-
-    [[nodiscard]] uint64_t answers_of(int got) noexcept {
-        return is_ping_pong(lane_.point) ? own_.pass(wc_, got) : static_cast<uint64_t>(got);
-    }
-
-    bool repost(uint64_t answers) noexcept {
-        if (is_ping_pong(lane_.point))
-            end_.post_error = lane_.post_receives(static_cast<uint32_t>(answers));
-        return end_.post_error == 0;
     }
 
     L& lane_;

@@ -215,12 +215,10 @@ class TeamOf : public Team {
         const auto loop = [&](auto& queue) {
             return with_completer(queue, waiting, [&](auto& completer) {
                 auto& lane = group.lanes.front();
-                if (looks_at_messages(point_))
+                if (point_.mode == Mode::Latency)
                     return probe(lane, completer, hand, shift, [&](uint64_t number, auto came) {
                         glance(lane, number, came);
                     });
-                if (point_.mode == Mode::Latency)
-                    return probe(lane, completer, hand, shift, [](uint64_t, auto) {});
                 return stream_group(group, completer, hand, shift, posts_data(point_, side_));
             });
         };
@@ -236,7 +234,7 @@ class TeamOf : public Team {
     // At one message in so many: what that costs may show in the sample behind it.
     void glance(const Ring& lane, uint64_t number, std::span<const ibv_wc> came) noexcept {
         constexpr uint64_t kOneIn = 1024;
-        if (number % kOneIn != 0)
+        if (number % kOneIn != 0 || !looks_at_messages(lane.point))
             return;
         for (const ibv_wc& wc : came) {
             if ((wc.opcode & IBV_WC_RECV) != 0 || !is_ping_pong(lane.point))

@@ -21,15 +21,12 @@ double seconds(const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
-// The kernel's counters may step back a little (proc(5) says so of iowait): then nothing passed.
-uint64_t passed(uint64_t begin, uint64_t end) {
-    return end > begin ? end - begin : 0;
-}
-
 // What passed between two samples, whatever went on before.
 CpuUse between(const CpuSample& begin, const CpuSample& end) {
+    // The kernel's counters may step back a little (proc(5) says so of iowait): then nothing passed.
     const auto in = [&](State state) {
-        return static_cast<double>(passed(begin.machine[state], end.machine[state])) * end.tick_s;
+        const uint64_t before = begin.machine[state];
+        return static_cast<double>(std::max(end.machine[state], before) - before) * end.tick_s;
     };
     const double softirq = in(kSoftirq);
     const double kernel = in(kSystem) + in(kIrq) + softirq;
