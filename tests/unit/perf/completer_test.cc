@@ -103,7 +103,8 @@ TEST_F(CompleterTest, ArmsNothingForWhatASoftwareDeviceDoesMeanwhile) {
 
 // While a yield brings nothing, as none does for large messages, it is a system call too many.
 TEST_F(CompleterTest, RarelyYieldsWhereThatBroughtNothing) {
-    const Device device{.software = true};
+    Device device;
+    device.software = true;
     waiting.device = &device;
     ScriptedQueue queue;
     Completer<PollMode::Event, ScriptedQueue> completer(queue, waiting);
