@@ -100,7 +100,7 @@ kill_by() { # WAY PID
     remove) "${engine}_remove" c1 ;;
     shim) kill -9 "$(awk '{ print $4 }' "/proc/$2/stat")" ;;
     dockerd) end_dockerd KILL; start_dockerd ;;
-    dockers_containerd) kill -9 "$(pgrep -P "$dockerd" -x containerd)" && wait_for 60 docker version ;;
+    dockers_containerd) kill -9 "$(pgrep -P "$dockerd" -x containerd)" && wait_for 60 reaches_containerd ;;
     containerd) end_containerd KILL; start_containerd ;;
     esac
 }
@@ -124,6 +124,8 @@ death() { # WAY: of c1, which runs
         ;;
     esac
 }
+# Docker 28 starts another 12 s later, and removes no container before.
+reaches_containerd() { docker version -f '{{range .Server.Components}}{{.Name}} {{end}}' | grep -qw containerd; }
 is_removed() { remove "$1"; ! init "$1"; }
 
 both_die() {
