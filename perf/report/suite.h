@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Suite: a command with a folder of its own below perf/suites, as the command line and the server
-// know it. A new one is its folder, a line at the end, and one of perf/command/commands.cc.
+// know it: its folder defines an `extern const Suite`, and perf/command/commands.cc names that.
 // ServerHalf: what a suite with messages of its own does at the server, from the one that opens it
 // to the one that ends it.
 #pragma once
@@ -79,10 +79,5 @@ struct Suite {
     std::function<Result<SuiteRun>()> (*declare)(CLI::App& app) = nullptr;
     const ServedSuite* served = nullptr;  // its half of a server
 };
-
-extern const Suite kDoctor;
-extern const Suite kGids;
-extern const Suite kIsolate;
-extern const Suite kKv;
 
 }  // namespace perf

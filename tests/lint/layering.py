@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails on an include that breaks the layers of ARCHITECTURE.md, and on a picture of them there that is not ORDER.
+"""Fails on an include that breaks the layers of ARCHITECTURE.md, on a picture of them there that is not ORDER, and on a suite that costs
+more than its folder and one line.
 
 usage: layering.py ROOT
 
@@ -31,6 +32,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # A line of the picture, which begins with the top.
 LAYER = re.compile(r"^    ([\w/-]+) ", re.MULTILINE)
 SETNS = re.compile(r"\bsetns\s*\(")
+# What a folder of perf/suites/ defines.
+SUITE = re.compile(r"^extern const Suite (\w+) = ", re.MULTILINE)
 
 
 def sources(root):
@@ -87,8 +90,19 @@ def picture(root):
         yield "ARCHITECTURE.md: the picture of the layers is not layering.py's ORDER"
 
 
+def suites(root):
+    """A suite costs its folder and one line."""
+    texts = {name: path.read_text(encoding="utf-8") for path, name in sources(root) if name.startswith("perf/")}
+    for name, text in texts.items():
+        for suite in SUITE.findall(text):
+            lines = sum(1 for other, body in texts.items() if neighbour(other) != neighbour(name)
+                        for line in body.splitlines() if re.search(rf"\b{suite}\b", line))
+            if lines != 1:
+                yield f"{name}: {suite} is named in {lines} lines outside its folder, not in one of perf/command/"
+
+
 def check(root):
-    problems, entering = list(picture(root)), {}
+    problems, entering = [*picture(root), *suites(root)], {}
     for path, name in sources(root):
         text = path.read_text(encoding="utf-8")
         text = COMMENT.sub(lambda found: "\n" * found.group().count("\n"), text)

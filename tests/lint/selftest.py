@@ -51,6 +51,7 @@ LAYERING = (
        for name in ("netns/link.h", "hook/steps/x.cc", "perf/x.cc", "runtime-config/rdma-runtime/shim.cc")]
     + [("netns/link.h", f'#include "netns/base/{header}"', "no JSON") for header in ("json.h", "json_fwd.h")]
     + [("perf/suites/kv/x.cc", '#include "perf/suites/doctor/scene.h"', "may include no other one there"),
+       ("perf/suites/x/x.cc", "extern const Suite kX = {};", "in 0 lines"),
        ("hook/steps/x.cc", '#include "step.h"', "from the top of the repository"),
        ("netns/kernel/x.cc", "void g() { setns (1, 2); }", "second file"),
        ("perf/x.cc", "void g() { ::setns(1, 2); }", "second file")])

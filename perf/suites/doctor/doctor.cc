@@ -148,7 +148,7 @@ Json to_json(const std::vector<Diagnosis>& diagnoses, const std::string& peer) {
             {"checks", base::to_json(diagnoses)}};
 }
 
-const Suite kDoctor = {
+extern const Suite kDoctor = {
     .name = "doctor",
     .help = "check what this container can see; changes nothing",
     .port = "TCP port of the peer",

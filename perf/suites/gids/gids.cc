@@ -45,7 +45,7 @@ Result<> show_gids(const LookOptions& options, Document& document) {
 }
 }  // namespace
 
-const Suite kGids = {
+extern const Suite kGids = {
     .name = "gids",
     .help = "list every GID, and which one rdma-perf would use and why",
     .run = show_gids,

@@ -192,7 +192,7 @@ Json to_json(const Trials& trials, const std::string& peer) {
     return out;
 }
 
-const Suite kIsolate = {
+extern const Suite kIsolate = {
     .name = "isolate",
     .help = "try what isolation must prevent, against a server that agreed to it",
     .host = "address or name of the server",

@@ -270,7 +270,7 @@ Result<> kv_exercise(const LookOptions& look, const kv::Plan& plan, Document& do
     return done;
 }
 
-const Suite kKv = {
+extern const Suite kKv = {
     .name = "kv",
     .help = "measure a key-value table: GET by SEND against GET by one-sided READ",
     .host = "address or name of a server",

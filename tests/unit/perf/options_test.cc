@@ -212,7 +212,7 @@ TEST(Options, KvByDefaultAndInFull) {
     EXPECT_EQ(plan.poll.mode, PollMode::Event);
 }
 
-// A suite is its folder and a line of all_suites(): here neither has a word of it.
+// A suite is its folder and its name in one list: here nothing else has a word of it.
 TEST(Options, ASuiteIsOneEntry) {
     static constexpr Suite kTrivial = {.name = "trivial",
                                        .help = "do nothing",

@@ -414,7 +414,7 @@ TEST(Session, DepthBeyondTheDeviceIsRefused) {
     EXPECT_THAT(result.error().message(), HasSubstr("--depth"));
 }
 
-// ---- a suite is a folder and a line of commands.cc ----------------------------------------------
+// ---- a suite is a folder and its name in the list of commands.cc --------------------------------
 
 constexpr std::string_view kEchoMessages[] = {"echo", "echo_end"};
 
