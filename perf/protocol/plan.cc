@@ -131,19 +131,17 @@ void add_points(const Plan& plan, Verb verb, Mode mode, uint32_t size, std::vect
 
 std::string describe(const Point& point) {
     std::string text(name_of(point.verb));
-    if (point.transport != Transport::Rc)
-        text += fmt::format(" {}", name_of(point.transport));
+    const auto add = [&](bool worth_it, const auto& word) {
+        if (worth_it)
+            text += fmt::format(" {}", word);
+    };
+    add(point.transport != Transport::Rc, name_of(point.transport));
     text += fmt::format(" {} {} B", name_of(point.mode), point.size);
-    if (point.qps != 1)
-        text += fmt::format(" {} QPs", point.qps);
-    if (point.direction != Direction::Forward)
-        text += fmt::format(" {}", name_of(point.direction));
-    if (point.rate != 0)
-        text += fmt::format(" at {}/s", point.rate);
-    if (point.load)
-        text += fmt::format(" beside {}", name_of(point.load));
-    if (point.ordering != Ordering::Relaxed)
-        text += fmt::format(" {}", name_of(point.ordering));
+    add(point.qps != 1, fmt::format("{} QPs", point.qps));
+    add(point.direction != Direction::Forward, name_of(point.direction));
+    add(point.rate != 0, fmt::format("at {}/s", point.rate));
+    add(point.load.has_value(), "beside " + name_of(point.load));
+    add(point.ordering != Ordering::Relaxed, name_of(point.ordering));
     return text;
 }
 
@@ -151,7 +149,6 @@ std::vector<Point> expand(const Plan& plan) {
     std::vector<Point> points;
     for (const Verb verb : plan.verbs) {
         for (const Mode mode : plan.modes) {
-            // Atomics have one size, whatever the plan's sizes are.
             const auto sizes = is_atomic(verb) ? std::vector{kAtomicSize} : plan.sizes;
             for (const uint32_t size : sizes)
                 add_points(plan, verb, mode, size, points);

@@ -148,6 +148,24 @@ Json summary_of(const Findings& findings, Method method) {
     }
     return out;
 }
+
+// Both methods in each repetition, every second time the other way round: what drifts with time
+// drifts away.
+Result<> measure(Exercise& exercise, const Document& document, Findings& findings) {
+    uint32_t version = 0;
+    for (uint32_t rep = 1; rep <= findings.plan.reps; ++rep) {
+        std::array order = {Method::Send, Method::Read};
+        if (rep % 2 == 0)
+            std::ranges::reverse(order);
+        for (const Method method : order) {
+            findings.trials.push_back(TRY(exercise.run(method, rep, ++version)));
+            document.say(trial_line(findings.trials.back()));
+            if (findings.trials.back().wrong)
+                return {};
+        }
+    }
+    return {};
+}
 }  // namespace
 
 bool Findings::corrupt() const {
@@ -223,52 +241,32 @@ Json to_json(const Findings& findings) {
     return out;
 }
 
-}  // namespace perf::kv
-
-namespace perf {
-
-namespace {
-// Both methods in each repetition, every second time the other way round: what drifts with time
-// drifts away.
-Result<> exercise(kv::Exercise& exercise, const Document& document, kv::Findings& findings) {
-    uint32_t version = 0;
-    for (uint32_t rep = 1; rep <= findings.plan.reps; ++rep) {
-        std::array order = {kv::Method::Send, kv::Method::Read};
-        if (rep % 2 == 0)
-            std::ranges::reverse(order);
-        for (const kv::Method method : order) {
-            findings.trials.push_back(TRY(exercise.run(method, rep, ++version)));
-            document.say(kv::trial_line(findings.trials.back()));
-            if (findings.trials.back().wrong)
-                return {};
-        }
-    }
-    return {};
-}
-}  // namespace
-
-Result<> kv_exercise(const LookOptions& look, const kv::Plan& plan, Document& document) {
-    kv::Findings findings{.plan = plan};
+Result<> run_exercise(const LookOptions& look, const Plan& plan, Document& document) {
+    Findings findings{.plan = plan};
     const auto done = [&]() -> Result<> {
         auto clients = TRY(connect_clients({&look.peer, 1}, look.port, look.side, document.around));
-        Client& client = clients.front();
+        perf::Client& client = clients.front();
         const OnProcessors near(client.device().near);  // and so its buffers and its thread
         findings.pair = pairing_of(client);
         document.say(sides_text(own_hello(), *findings.pair));
         TRY(client.watch_idle());
-        const auto opened = TRY(kv::Exercise::open(client, plan, look.side.timeout)
+        const auto opened = TRY(Exercise::open(client, plan, look.side.timeout)
                                     .context("opening the key-value exercise"));
         findings.agreed = opened->agreed();
-        TRY(exercise(*opened, document, findings).context("measuring GETs"));
+        TRY(measure(*opened, document, findings).context("measuring GETs"));
         return opened->close();
     }();
     // What was measured before an error is worth having.
     if (!findings.trials.empty())
-        document.say(kv::table_of(findings));
+        document.say(table_of(findings));
     document.members = to_json(findings);
     document.exit = findings.corrupt() ? Exit::Corruption : Exit::Ok;
     return done;
 }
+
+}  // namespace perf::kv
+
+namespace perf {
 
 extern const Suite kKv = {
     .name = "kv",
@@ -279,7 +277,7 @@ extern const Suite kKv = {
         return [read = kv::declare_plan(app)]() -> Result<SuiteRun> {
             const kv::Plan plan = TRY(read());
             return SuiteRun([plan](const LookOptions& look, Document& document) {
-                return kv_exercise(look, plan, document);
+                return kv::run_exercise(look, plan, document);
             });
         };
     },

@@ -146,11 +146,11 @@ std::string trial_line(const Trial& trial);
 std::string table_of(const Findings& findings);
 
 Json to_json(const Findings& findings);
+
+Result<> run_exercise(const LookOptions& look, const Plan& plan, Document& document);
 }  // namespace kv
 
 template <>
 inline constexpr WordList kWords<kv::Method>{"method", {"send", "read"}};
-
-Result<> kv_exercise(const LookOptions& look, const kv::Plan& plan, Document& document);
 
 }  // namespace perf

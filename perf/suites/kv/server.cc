@@ -34,48 +34,38 @@ struct Service {
     std::unique_ptr<Crew> crew = nullptr;  // its thread uses all the above: goes first
 };
 
-// Answers each request with the slot of its key, until the worker is closed.
+// Sends the slot of the key that is asked for. `before`: answers before this one.
+int answer(Service& service, const ibv_wc& request, uint64_t before) noexcept {
+    uint64_t key = kNoKey;  // what has another length asks for nothing
+    if (request.byte_len == kRequestBytes)
+        std::memcpy(
+            &key, &service.requests.bytes()[(request.wr_id - 1) * kRequestBytes], kRequestBytes);
+    // First of all a place for the next request: its sender waits for this answer only.
+    if (const int rc = post_request(service.link, service.requests, request.wr_id); rc != 0)
+        return rc;
+    const Shape& shape = service.shape;
+    const size_t slot = find(service.table.bytes().first(shape.table_bytes()), shape, key);
+    return send_message(service.link, service.table.piece(slot, shape.slot_bytes()), before);
+}
+
+// Answers each request until the worker is closed.
 template <class C>
-class Answerer {
-  public:
-    Answerer(Service& service, C& completer, Worker& worker)
-        : s_(service), completer_(completer), worker_(worker) {}
-
-    Ending run() noexcept {
-        CompletionArray wc;
-        int got = 0;
-        while (worker_.phase() == Phase::Run &&
-               take_completions(completer_, worker_, wc, got, end_)) {
-            for (const ibv_wc& one : std::span(wc).first(static_cast<size_t>(got))) {
-                if (one.wr_id != 0)
-                    end_.post_error = answer(one);
-                if (!end_.good())
-                    return end_;
-            }
-            worker_.note_sent(answers_);
+Ending answer_all(Service& service, C& completer, Worker& worker) noexcept {
+    CompletionArray wc;
+    int got = 0;
+    uint64_t answers = 0;
+    Ending end;
+    while (worker.phase() == Phase::Run && take_completions(completer, worker, wc, got, end)) {
+        for (const ibv_wc& one : std::span(wc).first(static_cast<size_t>(got))) {
+            if (one.wr_id != 0)
+                end.post_error = answer(service, one, answers++);
+            if (!end.good())
+                return end;
         }
-        return end_;
+        worker.note_sent(answers);
     }
-
-  private:
-    int answer(const ibv_wc& request) noexcept {
-        uint64_t key = kNoKey;  // what has another length asks for nothing
-        if (request.byte_len == kRequestBytes)
-            std::memcpy(
-                &key, &s_.requests.bytes()[(request.wr_id - 1) * kRequestBytes], kRequestBytes);
-        // First of all a place for the next request: its sender waits for this answer only.
-        if (const int rc = post_request(s_.link, s_.requests, request.wr_id); rc != 0)
-            return rc;
-        const size_t slot = find(s_.table.bytes().first(s_.shape.table_bytes()), s_.shape, key);
-        return send_message(s_.link, s_.table.piece(slot, s_.shape.slot_bytes()), answers_++);
-    }
-
-    Service& s_;
-    C& completer_;
-    Worker& worker_;
-    uint64_t answers_ = 0;
-    Ending end_;
-};
+    return end;
+}
 
 constexpr std::string_view kExchange[] = {"kv_open", "kv_start", "kv_stop", "kv_close"};
 
@@ -145,7 +135,7 @@ class ExerciseHalf : public ServerHalf {
                 Waiting waiting = service->waiting;
                 waiting.word = hand.worker.word_fd();
                 return with_completer(service->link.completions(), waiting, [&](auto& completer) {
-                    return Answerer(*service, completer, hand.worker).run();
+                    return answer_all(*service, completer, hand.worker);
                 });
             }));
         TRY(crew->start());

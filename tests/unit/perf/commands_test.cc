@@ -76,7 +76,7 @@ class Commands : public testing::Test {
                             .poll = {}};
         const Surroundings around{verbs_, stop_, out_.file(), err_.file()};
         Document document{.kind = "kv", .json = look.json, .around = around};
-        return document.conclude(kv_exercise(look, plan, document));
+        return document.conclude(kv::run_exercise(look, plan, document));
     }
 
     void stop_server() {
