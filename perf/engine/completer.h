@@ -184,8 +184,6 @@ class Completer : public Lookout {
   private:
     // Between two looks at the clock.
     static constexpr uint64_t kMostPolls = kMode == PollMode::Spin ? 512 : 8;
-    // After a yield that brought nothing: of large messages none does.
-    static constexpr uint32_t kStraightSleeps = 15;
 
     // After an empty poll: whether it is time to sleep.
     bool sleeps(uint64_t& spin_end) const noexcept {
@@ -200,12 +198,19 @@ class Completer : public Lookout {
         return false;
     }
 
+    // Whether to yield before a sleep. Of large messages no yield brings any: then each 16th tries.
+    bool gives_way() noexcept {
+        const uint32_t barren = barren_++;
+        return barren < 16 || barren % 16 == 0;
+    }
+
     Wake sleep(uint64_t until_ns, std::span<ibv_wc> out, int& count) noexcept {
         // What a software device has to do on this processor is done first, and needs no event.
-        if (device_ != nullptr && device_->software && straight_sleeps_-- == 0) {
+        if (device_ != nullptr && device_->software && gives_way()) {
             (void)::sched_yield();
             count = queue_->poll(out);
-            straight_sleeps_ = count > 0 ? 0 : kStraightSleeps;
+            if (count > 0)
+                barren_ = 0;
             if (count != 0)
                 return count > 0 ? Wake::Completions : Wake::Failed;
         }
@@ -237,7 +242,7 @@ class Completer : public Lookout {
 
     Q* queue_;
     uint64_t spin_ns_;
-    uint32_t straight_sleeps_ = 0;  // before the next that yields first
+    uint32_t barren_ = 0;  // sleeps since a yield brought completions
 };
 
 // Calls body(completer) with the completer of the mode.

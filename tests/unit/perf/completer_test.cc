@@ -108,8 +108,8 @@ TEST_F(CompleterTest, RarelyYieldsWhereThatBroughtNothing) {
     waiting.device = &device;
     ScriptedQueue queue;
     Completer<PollMode::Event, ScriptedQueue> completer(queue, waiting);
-    for (unsigned sleeps = 0; sleeps < 40; ++sleeps) {
-        const bool yields = sleeps % 16 == 0;
+    for (unsigned sleeps = 0; sleeps < 80; ++sleeps) {
+        const bool yields = sleeps <= 16 || sleeps % 16 == 0;
         queue.at = queue.polls + (yields ? 3 : 2);
         std::array<ibv_wc, 4> wc;
         int got = 0;
