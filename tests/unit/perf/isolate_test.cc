@@ -16,6 +16,9 @@
 #include "tests/unit/perf/session_pair.h"
 
 namespace perf {
+
+extern const Suite kIsolate;
+
 namespace {
 
 using base::Code;

@@ -12,6 +12,9 @@
 #include "tests/unit/perf/document_check.h"
 
 namespace perf {
+
+extern const Suite kGids, kDoctor;
+
 namespace {
 
 using testing::HasSubstr;
