@@ -76,7 +76,7 @@ Error ending_error(const Ending& ending, const Waiting& waiting) {
                                 fmt::format("data connection of stream {}", ending.bad.qp_num));
         if (auto down = port_error(*waiting.device))
             return *std::move(down);
-        return completion_error(ending.bad);
+        return outcome_of(ending.bad).error();
     }
     return wake_error(ending.wake, waiting);
 }

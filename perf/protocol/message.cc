@@ -315,10 +315,6 @@ Result<Endpoint> parse_endpoint_of(const Json& frame) {
     return read_member<Endpoint>(frame, "endpoint");
 }
 
-Result<std::vector<uint32_t>> parse_heard(const Json& json) {
-    return read_member<std::vector<uint32_t>>(json, "immediates", 0, kMaxHeard);
-}
-
 Result<std::vector<uint64_t>> parse_counts(const Json& json, const char* key, uint32_t lanes) {
     auto counts = TRY(read_member<std::vector<uint64_t>>(json, key, lanes, lanes));
     uint64_t sum = 0;

@@ -199,7 +199,6 @@ Result<Round> parse_round(const Json& json, const Point& point);
 
 // A list of `lanes` counts.
 Result<std::vector<uint64_t>> parse_counts(const Json& json, const char* key, uint32_t lanes);
-Result<std::vector<uint32_t>> parse_heard(const Json& json);
 
 // The member "endpoint".
 Result<Endpoint> parse_endpoint_of(const Json& frame);

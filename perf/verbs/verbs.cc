@@ -433,7 +433,9 @@ ibv_mtu mtu_enum(uint32_t bytes) {
     return static_cast<ibv_mtu>(0);
 }
 
-Error completion_error(const ibv_wc& wc) {
+Result<> outcome_of(const ibv_wc& wc) {
+    if (wc.status == IBV_WC_SUCCESS)
+        return {};
     const bool peer = wc.status == IBV_WC_RETRY_EXC_ERR || wc.status == IBV_WC_RNR_RETRY_EXC_ERR ||
                       wc.status == IBV_WC_WR_FLUSH_ERR;
     return make_error(peer ? Code::Unavailable : Code::Internal,

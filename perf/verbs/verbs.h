@@ -261,7 +261,7 @@ Result<Owned<ibv_qp>> create_qp(Verbs& verbs,
 uint32_t mtu_bytes(ibv_mtu mtu);
 ibv_mtu mtu_enum(uint32_t bytes);
 
-// The Error of a failed completion: status by name, what it means, and the exit code's class.
-Error completion_error(const ibv_wc& wc);
+// Of a completion; its Error has the status by name, what it means, and the exit code's class.
+Result<> outcome_of(const ibv_wc& wc);
 
 }  // namespace perf

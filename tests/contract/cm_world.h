@@ -126,7 +126,7 @@ class End {
         while (ibv_poll_cq(queue_.cq.get(), 1, &wc) == 0 && !deadline.passed())
             (void)::sched_yield();
         ASSERT_FALSE(deadline.passed()) << "no completion";
-        EXPECT_EQ(wc.status, IBV_WC_SUCCESS) << perf::completion_error(wc).message();
+        EXPECT_EQ(wc.status, IBV_WC_SUCCESS) << perf::outcome_of(wc).error().message();
         EXPECT_EQ(wc.opcode, opcode);
     }
 

@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include "perf/protocol/fields.h"
 #include "perf/system/reading.h"
 
 namespace perf {
@@ -91,10 +92,7 @@ Result<ibv_wc> Arena::carry_out(const Aim& aim, uint32_t length) {
 
 Result<> Arena::complete_control(ibv_wr_opcode opcode) {
     const Aim aim{.opcode = opcode, .rkey = exposure_.rkey, .address = exposure_.address};
-    const ibv_wc completion = TRY(carry_out(aim, static_cast<uint32_t>(exposure_.length)));
-    if (completion.status != IBV_WC_SUCCESS)
-        return completion_error(completion);
-    return {};
+    return outcome_of(TRY(carry_out(aim, static_cast<uint32_t>(exposure_.length))));
 }
 
 Result<> Arena::control_run() {
@@ -132,15 +130,12 @@ Result<> Arena::say(
     request.opcode = IBV_WR_SEND_WITH_IMM;
     request.imm_data = htonl(number);
     request.wr.ud = {to, there.endpoint.qpn, queue_key};
-    const ibv_wc completion =
-        TRY(speaker.carry_out(request, region_.piece(0, kAimLength), waiting()));
-    if (completion.status != IBV_WC_SUCCESS)
-        return completion_error(completion);
-    return {};
+    return outcome_of(TRY(speaker.carry_out(request, region_.piece(0, kAimLength), waiting())));
 }
 
 Result<std::vector<uint32_t>> Arena::hear(uint32_t until) {
-    return parse_heard(TRY(ask("hear", {{"until", until}}, "heard", std::chrono::seconds(1))));
+    const Json frame = TRY(ask("hear", {{"until", until}}, "heard", std::chrono::seconds(1)));
+    return read_member<std::vector<uint32_t>>(frame, "immediates", 0, kMaxHeard);
 }
 
 // ---- the command --------------------------------------------------------------------------------

@@ -56,7 +56,6 @@ class IsolationHalf : public ServerHalf {
         return target_->memory.slot(target_layout().in, 0);
     }
 
-    // The page holds the pattern of round 0.
     Result<Json> expose(const Json& frame) {
         if (!lent_.options->allow_isolation_tests)
             return make_error(Code::Refused, "this server does not take part in isolation tests")
@@ -143,8 +142,7 @@ class IsolationHalf : public ServerHalf {
             const auto completion = TRY(target_->listener->next(waiting));
             if (!completion)
                 break;
-            if (completion->status != IBV_WC_SUCCESS)
-                return completion_error(*completion);
+            TRY(outcome_of(*completion));
             if ((completion->wc_flags & IBV_WC_WITH_IMM) == 0)
                 continue;  // a stranger's
             heard.push_back(ntohl(completion->imm_data));

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "perf/protocol/fields.h"
+
 namespace perf {
 namespace {
 
@@ -185,13 +187,19 @@ TEST(Message, ListeningIsStrict) {
     Json privileged = good;
     privileged["queue_key"] = 0x80000000U;
     EXPECT_FALSE(parse<Listening>(privileged));
+}
+
+TEST(Message, ListsAreStrict) {
+    const auto read = [](const Json& json) {
+        return read_member<std::vector<uint32_t>>(json, "immediates", 0, kMaxHeard);
+    };
     Json list = {{"immediates", Json::array({1, 2})}};
-    EXPECT_EQ(parse_heard(list)->size(), 2U);
+    EXPECT_EQ(read(list)->size(), 2U);
     list["immediates"].push_back(-1);
-    EXPECT_FALSE(parse_heard(list));
+    EXPECT_FALSE(read(list));
     list["immediates"] = Json(std::vector<int>(kMaxHeard + 1, 1));
-    EXPECT_FALSE(parse_heard(list));
-    EXPECT_FALSE(parse_heard(Json::object()));
+    EXPECT_FALSE(read(list));
+    EXPECT_FALSE(read(Json::object()));
 }
 
 TEST(Message, StreamOfferIsStrict) {
