@@ -17,8 +17,6 @@
 namespace perf {
 
 // ---- a report read back (report_file.cc) --------------------------------------------------------
-inline constexpr size_t kReportLimit = 64U << 20U;  // bytes
-
 // Something that must be equal on both sides of a fair comparison.
 struct Setting {
     std::string_view allow;   // the word of --allow; several settings may share it

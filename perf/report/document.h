@@ -54,6 +54,14 @@ class Sink {
 
 // ---- documents ----------------------------------------------------------------------------------
 inline constexpr std::string_view kSchema = "rdma-perf/1";
+inline constexpr size_t kReportLimit = 64U << 20U;  // bytes
+
+// Of a file that a person names: an error is Code::Usage, and names it.
+template <class T>
+Result<T> about_file(Result<T> read, const std::string& name, const char* advice) {
+    return read ? std::move(read)
+                : std::move(read).error().in(printable(name)).as(Code::Usage, advice);
+}
 
 // What a command answers: a text for people, and a document.
 struct Document {

@@ -8,8 +8,6 @@
 namespace perf {
 
 namespace {
-constexpr size_t kPlanLimit = 64U << 20U;  // bytes: a report may come as well
-
 template <auto kList>
 constexpr auto list(std::string_view name) {
     return field<kList>(name, Told::May, 1, kMaxValues);
@@ -84,9 +82,9 @@ Result<Plan> parse_plan(const Json& json) {
 }
 
 Result<Plan> read_plan(const std::string& path) {
-    auto plan = [&]() -> Result<Plan> {
+    const auto read = [&]() -> Result<Plan> {
         const Json root =
-            TRY(base::parse_json(TRY(read_file(path, kPlanLimit, "the plan")), "the plan"));
+            TRY(base::parse_json(TRY(read_file(path, kReportLimit, "the plan")), "the plan"));
         if (!root.is_object() || !root.contains("schema"))
             return parse_plan(root);
         const auto schema = TRY(base::required<std::string>(root, "schema"));
@@ -96,13 +94,8 @@ Result<Plan> read_plan(const std::string& path) {
                               printable(schema),
                               kSchema);
         return parse_plan(root["plan"]);
-    }();
-    if (plan)
-        return plan;
-    return std::move(plan)
-        .error()
-        .in(printable(path))
-        .as(Code::Usage, "pass --plan a report that --json wrote, or only its \"plan\"");
+    };
+    return about_file(read(), path, "pass --plan a report that --json wrote, or only its \"plan\"");
 }
 
 }  // namespace perf

@@ -151,6 +151,8 @@ void tell_apart(std::vector<Series>& all) {
     }
 }
 
+constexpr char kCompareAdvice[] = "compare takes two files that --json of run or loop wrote";
+
 Result<ReportFile> report_of(std::string_view text, const std::string& name) {
     const Json root = TRY(base::parse_json(text, "the report"));
     const auto schema = TRY(base::required<std::string>(root, "schema"));
@@ -178,15 +180,6 @@ Result<ReportFile> report_of(std::string_view text, const std::string& name) {
     tell_apart(file.series);
     return file;
 }
-
-Result<ReportFile> about_file(Result<ReportFile> result, const std::string& name) {
-    if (result)
-        return result;
-    return std::move(result)
-        .error()
-        .in(printable(name))
-        .as(Code::Usage, "compare takes two files that --json of run or loop wrote");
-}
 }  // namespace
 
 std::vector<std::string_view> allow_words() {
@@ -202,12 +195,12 @@ std::vector<std::string_view> allow_words() {
 }
 
 Result<ReportFile> parse_report(std::string_view text, const std::string& name) {
-    return about_file(report_of(text, name), name);
+    return about_file(report_of(text, name), name, kCompareAdvice);
 }
 
 Result<ReportFile> read_report(const std::string& path) {
-    const auto text = read_file(path, kReportLimit, "the report");
-    return text ? parse_report(*text, path) : about_file(text.error(), path);
+    auto text = read_file(path, kReportLimit, "the report");
+    return parse_report(TRY(about_file(std::move(text), path, kCompareAdvice)), path);
 }
 
 }  // namespace perf
