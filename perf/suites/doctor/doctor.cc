@@ -90,18 +90,13 @@ PeerFacts ask_peer(const LookOptions& options, const Stop& stop) {
 }
 }  // namespace
 
-const Interface* Scene::find_interface(const std::string& name) const {
-    const auto it = std::ranges::find(interfaces, name, &Interface::name);
-    return it == interfaces.end() ? nullptr : &*it;
-}
-
 std::vector<const Interface*> Scene::netdevs(const std::string& device, uint8_t port) const {
     std::vector<const Interface*> out;
     for (const GidRow& row : found.tables.rows) {
-        const Interface* netdev = row.netdev.empty() ? nullptr : find_interface(row.netdev);
-        const bool wanted = row.device == device && row.port == port && netdev != nullptr;
-        if (wanted && std::ranges::find(out, netdev) == out.end())
-            out.push_back(netdev);
+        const auto netdev = std::ranges::find(interfaces, row.netdev, &Interface::name);
+        const bool wanted = row.device == device && row.port == port && netdev != interfaces.end();
+        if (wanted && std::ranges::find(out, &*netdev) == out.end())
+            out.push_back(&*netdev);
     }
     return out;
 }

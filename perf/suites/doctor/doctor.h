@@ -64,8 +64,6 @@ struct Scene {
     Candidates found;
     std::optional<PeerFacts> peer;
 
-    [[nodiscard]] const Interface* find_interface(const std::string& name) const;
-
     // The interfaces of this namespace that the GIDs of a port belong to, by name, each once.
     [[nodiscard]] std::vector<const Interface*> netdevs(const std::string& device,
                                                         uint8_t port) const;

@@ -83,7 +83,6 @@ constexpr Column kColumns[] = {
     {"reads_per_get", "reads/get", 1, 2, reads_per_get},
 };
 
-// Of the trials that count.
 std::vector<double> sample_of(const Findings& findings, Method method, const Column& column) {
     std::vector<double> sample;
     for (const Trial& trial : findings.trials) {
@@ -167,10 +166,6 @@ Result<> measure(Exercise& exercise, const Document& document, Findings& finding
     return {};
 }
 }  // namespace
-
-bool Findings::corrupt() const {
-    return std::ranges::any_of(trials, [](const Trial& trial) { return trial.wrong.has_value(); });
-}
 
 std::string trial_line(const Trial& trial) {
     const std::string head = fmt::format("{:<5} rep {:<4}", name_of(trial.method), trial.rep);
@@ -257,10 +252,11 @@ Result<> run_exercise(const LookOptions& look, const Plan& plan, Document& docum
         return opened->close();
     }();
     // What was measured before an error is worth having.
-    if (!findings.trials.empty())
+    if (!findings.trials.empty()) {
         document.say(table_of(findings));
+        document.exit = findings.trials.back().wrong ? Exit::Corruption : Exit::Ok;
+    }
     document.members = to_json(findings);
-    document.exit = findings.corrupt() ? Exit::Corruption : Exit::Ok;
     return done;
 }
 

@@ -2,6 +2,8 @@
 // gids and doctor as a person runs them, with a fake provider and this machine's network.
 #include "perf/command/commands.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,8 +98,9 @@ TEST_F(Look, GatherSeesTheProviderAndThePeer) {
     ASSERT_EQ(scene.devices.size(), 1U);
     EXPECT_FALSE(scene.devices[0].error);
     EXPECT_EQ(scene.devices[0].ports.at(0).active_mtu, 1024U);
-    EXPECT_NE(scene.find_interface("lo"), nullptr);
-    EXPECT_GT(scene.find_interface("lo")->mtu, 0U);
+    const auto lo = std::ranges::find(scene.interfaces, "lo", &Interface::name);
+    ASSERT_NE(lo, scene.interfaces.end());
+    EXPECT_GT(lo->mtu, 0U);
     ASSERT_TRUE(scene.peer);
     EXPECT_FALSE(scene.peer->connect_error);
     EXPECT_NE(scene.found.chosen(), nullptr);

@@ -149,7 +149,6 @@ TEST(Kv, WrongValueThatIsReadIsFound) {
     Findings findings;
     findings.plan = plan;
     findings.trials = *trials;
-    EXPECT_TRUE(findings.corrupt());
     EXPECT_THAT(trial_line(findings.trials.front()), HasSubstr("WRONG value of key 0"));
     EXPECT_EQ(to_json(findings)["results"][0]["data_ok"], false);
 }
