@@ -182,7 +182,6 @@ Result<Plan> checked_plan(const PlanWords& words) {
 }
 
 // ---- the commands -------------------------------------------------------------------------------
-// The words as they are given; what parses them makes values of them.
 struct Words {
     PlanWords plan;
     SideOptions side;  // of options that are plain values

@@ -103,7 +103,6 @@ class Server {
         return taken;
     }
 
-    // Whether it is served.
     bool admit(UniqueFd fd) {
         std::erase_if(guests_, [](const Guest& guest) { return guest.done.load(); });
         const auto address = peer_address(fd.get());

@@ -113,7 +113,6 @@ class Session {
         return attention.cause;
     }
 
-    // Of what is running.
     [[nodiscard]] Busy busy() const {
         if (half_)
             return half_->busy();
@@ -238,7 +237,6 @@ class Session {
         return {};
     }
 
-    // Of a point that is to be opened.
     [[nodiscard]] Waiting waiting_for(const Point& point) {
         return {.control = &control_,
                 .device = needs_device(point.transport) ? &*device_ : nullptr,

@@ -12,7 +12,6 @@
 
 namespace perf {
 
-// What has come of a round so far.
 struct Arrivals {
     Checked checked;
     std::vector<bool> seen;

@@ -90,7 +90,6 @@ bool needs_credits(const Device& device, const Point& point) {
     return device.info.iwarp && point.mode == Mode::Bandwidth && is_send(point.verb);
 }
 
-// Work requests that a lane of the point may have outstanding.
 struct QueueDepths {
     uint32_t sends = 0;
     uint32_t receives = 0;

@@ -9,8 +9,6 @@ namespace perf {
 
 Histogram::Histogram() : counts_((size_t{kTopBits} - kStepBits + 1) << kStepBits) {}
 
-// Values below 2^(kStepBits+1) are their own index. Above, a value with its top bit at position
-// kStepBits + s is shifted right by s and so keeps 11 bits; each s has 1024 indexes of its own.
 size_t Histogram::index_of(uint64_t value) noexcept {
     constexpr uint64_t kLast = (uint64_t{1} << kTopBits) - 1;
     const uint64_t bounded = std::min(value, kLast);

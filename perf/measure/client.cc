@@ -348,7 +348,6 @@ Result<> Client::take_stopped() {
     return {};
 }
 
-// By time: what was counted between the two.
 Part Client::part_between(Direction direction, const Mark& opened, const Mark& closed) {
     const Reading& from = opened[static_cast<size_t>(direction)];
     const Reading& to = closed[static_cast<size_t>(direction)];
@@ -358,7 +357,6 @@ Part Client::part_between(Direction direction, const Mark& opened, const Mark& c
             .warmup_messages = from.count};
 }
 
-// By iterations: from the first thread's begin to the last one's end.
 Part Client::part_of(Direction direction, const Posted& posted) {
     const uint64_t sent = total_of(posted.by_lane);
     result_.usage.payload_bytes += sent * result_.point.size;

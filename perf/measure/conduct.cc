@@ -10,7 +10,6 @@ namespace perf {
 namespace {
 class Conductor {
   public:
-    // `load`, if there is one, is conducted meanwhile.
     Conductor(std::span<Client> clients,
               const Point& point,
               const Onlooker& onlooker,
@@ -194,7 +193,6 @@ class Conductor {
 
     // From here on an interrupt leaves a result, and intervals begin.
     void begin_result() {
-        // By iterations a server would go on.
         if (!clients_.front().ends_with_server())
             heed_.emplace(clients_.front().control().stop());
         begin_ns_ = interval_begin_ns_ = now_ns();
@@ -249,7 +247,6 @@ class Conductor {
         return onlooker_.show ? onlooker_.show(interim) : Result<>();
     }
 
-    // What all clients have measured since the interval before.
     Result<Stretch> take_stretch() {
         Stretch all;
         for (uint32_t i = 0; i < clients_.size(); ++i)
@@ -257,7 +254,6 @@ class Conductor {
         return all;
     }
 
-    // And since the point began.
     [[nodiscard]] Stretch all_measured() const {
         Stretch all;
         for (uint32_t i = 0; i < clients_.size(); ++i)
@@ -278,7 +274,6 @@ class Conductor {
         return perf::slices_of(readings, clients_.size() * point_.qps * at_once);
     }
 
-    // Messages that the clients have sent, and seen come.
     uint64_t counted() {
         uint64_t sum = 0;
         for (Client& client : clients_) {
@@ -288,7 +283,6 @@ class Conductor {
         return sum;
     }
 
-    // Lets the threads work until then, or done().
     Result<> pass_until(
         uint64_t until_ns, const std::function<bool()>& done = [] { return false; }) {
         return judge(TRY(look(until_ns, done)));

@@ -166,7 +166,6 @@ std::string result_text(const Measured& measured, const Point& point) {
     return text;
 }
 
-// The point as it was run, with what both sides agreed on.
 Json point_json(const PointResult& result) {
     Json point = to_json(result.point);
     point["time_ms"] = time_json(result.point.time_ms);

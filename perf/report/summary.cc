@@ -61,7 +61,6 @@ std::vector<std::vector<const PointResult*>> by_point(const std::vector<PointRes
     return groups;
 }
 
-// What these results have of a value.
 std::vector<double> sample_of(const std::vector<const PointResult*>& repetitions,
                               std::optional<double> (*value)(const PointResult& result)) {
     std::vector<double> sample;

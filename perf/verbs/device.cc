@@ -51,7 +51,6 @@ Result<LocalAddresses> local_addresses(const std::string& sysfs) {
     return out;
 }
 
-// The tables of all ports of a device, without the empty entries.
 Result<GidTable> read_table(Verbs& verbs,
                             const std::string& name,
                             ibv_context* context,

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an adapter is, whether its slot and its NUMA node keep traffic from its rate, what marks its
-// packets, and whether it reaches a GPU's memory. Software devices have none of it.
 #include <algorithm>
 #include <cstdlib>
 

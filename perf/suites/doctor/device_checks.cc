@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is there an RDMA device, is its node given to this container, and can it be opened? What
-// rdma-hook said it attached, and the way to the peer. The ports, and the GID that is used.
 #include <algorithm>
 #include <cerrno>
 
@@ -34,7 +32,6 @@ Finding refused_node(const std::string& path, int number, Status status) {
     return {status, fmt::format("open {}: {}", path, sys_error(number, "").message()), fix};
 }
 
-// Why the attach failed, if attach.json says that it did.
 std::optional<std::string> failed_attach(const std::string& text) {
     const auto json = base::parse_json(text, "attach.json");
     if (!json || base::optional_member<bool>(*json, "attached", true).value())

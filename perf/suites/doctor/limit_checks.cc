@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits: memory that may be locked, cgroups, cores, and the clock that latencies are taken with.
 #include <algorithm>
 
 #include <fmt/format.h>

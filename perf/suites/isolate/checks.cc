@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of isolate: what is shown of other containers' devices and GIDs, and whether it can be
-// used; what this process may register, and what the keys that it gets tell about those of others;
-// what the server's device has to refuse, or drop without a word.
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -28,7 +25,6 @@ std::string words_for(const GidRow& row) {
     return fmt::format("{} (index {} of {})", row.gid.text(), row.index, row.device);
 }
 
-// Up to three of them, and how many there are.
 template <class Items, class Text = std::identity>
 std::string some_of(const Items& items, Text text = {}) {
     constexpr size_t kShown = 3;
@@ -235,8 +231,6 @@ Result<std::string> breach_of(Arena& arena, ibv_wc_status status) {
     return std::string(status == IBV_WC_SUCCESS ? "no refusal" : "");
 }
 
-// Each check runs with the right key before and after, so that a refusal means the key and not the
-// connection.
 Result<Outcome> must_be_refused(Arena& arena, std::initializer_list<Aim> aims) {
     TRY(arena.control_run().context("control run before"));
     Outcome outcome;
@@ -267,7 +261,6 @@ Result<Outcome> must_be_refused(Arena& arena, std::initializer_list<Aim> aims) {
     return outcome;
 }
 
-// A write and a read with that key, which begin so many bytes into the page.
 Result<Outcome> refuse(Arena& arena, uint32_t rkey, uint64_t offset = 0) {
     const uint64_t address = arena.exposure().address + offset;
     return must_be_refused(arena,
@@ -285,7 +278,6 @@ Result<Outcome> check_queue_key(Arena& arena) {
         return arena.say(speaker, to.get(), there, key, number);
     };
     for (uint32_t i = 0; i < kRounds; ++i) {
-        // Three datagrams of successive numbers: right key, wrong key, right key.
         const uint32_t first = 3 * i + 1;
         TRY(say(there.queue_key, first));
         TRY(say(there.queue_key ^ 1U, first + 1));

@@ -15,7 +15,6 @@ constexpr uint64_t kMsToNs = 1'000'000;
 constexpr uint32_t kLongestWarmUpMs = 300;
 }  // namespace
 
-// One GET after the other until the time is over (but at least one) or a value is wrong.
 template <class C>
 class Exercise::Getter {
   public:
@@ -79,7 +78,6 @@ class Exercise::Getter {
         return end_.post_error == 0 && await();
     }
 
-    // Slot after slot, as the server's own look-up does.
     bool look(uint64_t key) noexcept {
         for (uint32_t probe = 0; probe < kMaxProbes; ++probe) {
             // A slot of another key is forgotten within the latency: the next must not look like

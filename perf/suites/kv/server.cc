@@ -24,7 +24,6 @@ int post_request(Link& link, const Region& requests, uint64_t id) noexcept {
     return link.receive(requests.piece((id - 1) * kRequestBytes, kRequestBytes), id);
 }
 
-// One client's table and queue pair.
 struct Service {
     Shape shape;
     Waiting waiting;  // how the thread waits, and whose words explain a failure
@@ -48,7 +47,6 @@ int answer(Service& service, const ibv_wc& request, uint64_t before) noexcept {
     return send_message(service.link, service.table.piece(slot, shape.slot_bytes()), before);
 }
 
-// Answers each request until the worker is closed.
 template <class C>
 Ending answer_all(Service& service, C& completer, Worker& worker) noexcept {
     CompletionArray wc;
@@ -91,7 +89,6 @@ class ExerciseHalf : public ServerHalf {
     }
 
   private:
-    // Table and queue pair, which is connected to the client's.
     Result<Json> open(const Json& frame) {
         lent_.account->end_idle();
         const Shape shape{.keys = TRY(base::required<uint32_t>(frame, "keys")),
@@ -122,8 +119,6 @@ class ExerciseHalf : public ServerHalf {
         return message("kv_opened", perf::to_json(opened));
     }
 
-    // Fills the table; by SEND, GETs are answered from now on, until the crew is closed. By READ it
-    // has nobody.
     Result<Json> start(const Json& frame) {
         const auto method = TRY(read_member<Method>(frame, "method"));
         const auto version = TRY(read_member<uint32_t>(frame, "version", 1, kMaxVersion));

@@ -38,7 +38,6 @@ std::string reject_text(int status, bool iwarp) {
 constexpr char kNoRouteHere[] =
     "see `ip route get ADDRESS`: no route leads there from this network namespace";
 
-// How to repair a failure that an errno names.
 constexpr std::pair<int, const char*> kAdvice[] = {
     {ENETUNREACH, kNoRouteHere},
     {EHOSTUNREACH, kNoRouteHere},
@@ -72,8 +71,7 @@ Error event_failure(const std::string& text, int status) {
     return std::move(error).advise(hint_for(kAdvice, -status));
 }
 
-// The Error of an event that is not the one waited for. Code::Unavailable where the peer or the way
-// to it is to blame. The status of an event is 0, a negative errno, or the transport's own number.
+// The status of an event is 0, a negative errno, or the transport's own number.
 Error event_error(const rdma_cm_event& event, bool iwarp) {
     const int status = event.status;
     switch (event.event) {
@@ -108,7 +106,6 @@ Error event_error(const rdma_cm_event& event, bool iwarp) {
     }
 }
 
-// The Error of a call that failed with errno. `what` names the call and its object.
 Error call_error(const std::string& what) {
     const int number = errno;
     Error error = sys_error(number, what);
@@ -120,7 +117,6 @@ Error call_error(const std::string& what) {
 }
 
 // ---- the steps of an id --------------------------------------------------------------------------
-// Loads the library and opens /dev/infiniband/rdma_cm.
 Result<CmChannel> open_channel(Cm& cm) {
     TRY(cm.load());
     rdma_event_channel* made = cm.create_channel();
