@@ -6,6 +6,7 @@
 // can fail or "crash" at any write.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -31,13 +31,14 @@ class [[nodiscard]] Result {
 
     const T& value() const& { return std::get<0>(state_); }
 
-    T&& value() && { return std::get<0>(std::move(state_)); }
+    // No reference: a loop over the value of a temporary would outlive it.
+    T value() && { return std::get<0>(std::move(state_)); }
 
     T& operator*() & { return value(); }
 
     const T& operator*() const& { return value(); }
 
-    T&& operator*() && { return std::move(*this).value(); }
+    T operator*() && { return std::move(*this).value(); }
 
     T* operator->() { return &value(); }
 

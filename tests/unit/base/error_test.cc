@@ -2,6 +2,8 @@
 #include "netns/base/error.h"
 
 #include <cerrno>
+#include <memory>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -66,6 +68,15 @@ TEST(Result, TryTakesOrReturns) {
     EXPECT_EQ(*quarter(8), 2);
     EXPECT_EQ(quarter(6).error().text, "odd");
     EXPECT_EQ(quarter(6).context("here").error().message(), "here: odd");
+}
+
+TEST(Result, ALoopOverTheValueOfATemporaryKeepsIt) {
+    const auto owned = std::make_shared<int>(1);
+    const auto make = [&] { return Result(std::vector{owned}); };
+    for ([[maybe_unused]] const auto& each : make().value())
+        EXPECT_EQ(owned.use_count(), 2);
+    for ([[maybe_unused]] const auto& each : *make())
+        EXPECT_EQ(owned.use_count(), 2);
 }
 }  // namespace
 }  // namespace base
