@@ -191,7 +191,8 @@ TEST_F(FindRuntime, OthersMayNotChangeIt) {
     ASSERT_EQ(::chmod(dir.path().c_str(), 0757), 0);
     EXPECT_THAT(find_runtime(path).error().message(), HasSubstr("chmod go-w " + dir.path()));
     ASSERT_EQ(::chmod(dir.path().c_str(), 0755), 0);
-    ASSERT_EQ(::chown(path.c_str(), 12, 0), 0);
+    if (::chown(path.c_str(), 12, 0) != 0)
+        GTEST_SKIP() << "this user namespace has no other user, to whom the program could belong";
     EXPECT_EQ(find_runtime(path).error().code, Code::Refused);
 }
 
