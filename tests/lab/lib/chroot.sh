@@ -32,6 +32,7 @@ make_chroot() {
         tail -n 25 "$work/out" >&2
         die $EXIT_UNAVAILABLE "cannot install $suite (is $mirror a Debian mirror, and within reach?)"
     }
+    mount --bind "$root" "$root" # programs that make all mounts private want / to be one
     mkdir -p "$root/src"
     mount --bind -o ro "$repository" "$root/src"
     mount --rbind /dev "$root/dev"
@@ -39,13 +40,14 @@ make_chroot() {
 }
 # shellcheck disable=SC2317 # called by the trap
 remove_chroot() {
-    umount -R "$root"/{src,dev,proc} 2>/dev/null || true
+    umount -R "$root" 2>/dev/null || true
     rm -rf --one-file-system "$work"
 }
 
-# inside COMMAND...: in the chroot, with a network of its own: nothing here is about the machine's.
+# inside COMMAND...: in the chroot, with a network of its own, which has lo: nothing here is about the machine's.
 clean=(env -i PATH=/usr/bin:/usr/sbin HOME=/root LC_ALL=C.UTF-8)
-inside() { unshare --net -- chroot "$root" "${clean[@]}" "$@"; }
+# shellcheck disable=SC2016 # for the shell inside
+inside() { unshare --net -- sh -ec 'ip link set lo up; exec "$@"' sh chroot "$root" "${clean[@]}" "$@"; }
 
 # translated COMMAND...: as inside, and the kernel has QEMU run programs for arm64. A user namespace has a binfmt_misc of its own
 # since Linux 6.7, so the machine's stays as it is.
@@ -56,8 +58,9 @@ translated() {
     unshare --net --user --map-root-user --mount -- sh -ec '
         mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
         printf %s "$1" >/proc/sys/fs/binfmt_misc/register
+        ip link set lo up
         shift
-        exec "$@"' sh ":arm64:M::$magic:$mask:$root/usr/bin/qemu-aarch64-static:PF" chroot "$root" "${clean[@]}" "$@"
+        exec "$@"' sh ":arm64:M::$magic:$mask:$root/usr/bin/qemu-aarch64:PF" chroot "$root" "${clean[@]}" "$@"
 }
 
 # listed PART...: Debian's names of the packages that these parts of .ci/packages must have, one in a line.
@@ -79,4 +82,9 @@ check() { # WHAT COMMAND...
     shift
     "$@" >"$work/out" 2>&1 || status=$?
     report $status "$what"
+}
+
+# tell_skips FOLDER: why unit tests of the build in the chroot's FOLDER were left out, a line each; nothing if none ran.
+tell_skips() {
+    sed -nE 's/.*<skipped message="[^"&]*&#x0A;([^"]+)".*/skipped: \1/p' "$root$1"/Testing/gtest/unit/*.xml 2>/dev/null || true
 }
