@@ -44,6 +44,7 @@ AREAS = {
     "pair": ["tests/lab/pair"],
     "power-loss": ["tests/lab/power-loss"],
     "newest-libc": ["tests/lab/newest-libc", "tests/lab/lib/chroot.sh"],
+    "compilers": ["tests/lab/compilers", "tests/lab/lib/chroot.sh"],
     "arm64": ["tests/lab/arm64", "tests/lab/lib/chroot.sh", "cmake/arm64.cmake"],
     "next": ["tests/lab/trees/next"],
     "next-engines": ["tests/lab/trees/next-engines"],
@@ -241,6 +242,8 @@ JOBS = [
     host("dynamic", "tests/dynamic", rung="lab", form="full", seconds=300, sees=f"{GUESTS} packaging packages podman", cpus=2, after=("lab", "programs")),
     host("reproducible", "tests/reproducible", rung="lab", form="full", seconds=500, sees="build packaging packages", cpus=2),
     host("newest-libc", "tests/lab/newest-libc", rung="lab", form="full", seconds=1500, sees="build confine newest-libc", cpus=2),
+    *(host(f"compilers {suite}", "tests/lab/compilers", suite, rung="lab", form="full", seconds=1500,
+           sees=f"build core units contract fuzz bench perf running doctor runtime confine {MODES} compilers", cpus=2) for suite in ("trixie", "sid")),
     # The unit tests run some ten times slower there: QEMU translates each instruction.
     host("arm64", "tests/lab/arm64", rung="lab", form="full", seconds=2400, sees="build core units confine packaging arm64", cpus=2, timeout=14400),
     host("sanitizer asan", "asan", rung="unit", form="full", seconds=900, sees=EVERYTHING, cpus=2),
