@@ -15,8 +15,6 @@
 namespace test {
 namespace {
 
-using Mode = netns::RdmaNetnsMode;
-
 // Two programs at once, of which one goes on at a time: the first until its call number at[0] of
 // those that binding and naming are made of, the second until its at[1], then the first to its end.
 // One that waits for others lets the other go on.
@@ -160,7 +158,7 @@ TEST_F(VfNames, ADeviceWhoseAddressIsANameAlreadyKeepsTheKernels) {
 
 // In mode exclusive a name belongs to a namespace (7.3). The device must not stay in the dead one.
 TEST_F(VfNames, ADeviceComesBackThoughItsNameIsAnothersOnTheHost) {
-    fake_.world.mode = Mode::Exclusive;
+    fake_.world.mode = netns::RdmaNetnsMode::Exclusive;
     Life one = container("one", "enp59s0#0");
     ASSERT_TRUE(one.start());
     name(0) = "mlx5_0";  // the PF's
@@ -220,10 +218,11 @@ TEST_F(VfNames, WhatIsMovedIsTheVfsOwnNetdev) {
 }
 
 // Wherever the one and the other are when they meet.
-class TwoAtOnce : public VfNames, public testing::WithParamInterface<std::tuple<Mode, bool>> {
+class TwoAtOnce : public VfNames,
+                  public testing::WithParamInterface<std::tuple<netns::RdmaNetnsMode, bool>> {
   protected:
     TwoAtOnce() {
-        fake_.world.mode = std::get<Mode>(GetParam());
+        fake_.world.mode = std::get<netns::RdmaNetnsMode>(GetParam());
         if (std::get<bool>(GetParam())) {  // a host without udev: they have the kernel's names
             netdev(vf(0, kMlx)).name = "eth1";
             netdev(vf(1, kMlx)).name = "eth2";
@@ -284,15 +283,16 @@ TEST_P(TwoAtOnce, EndAndBothHaveTheirNames) {
     at_every_pair(start, stop, [](Life&) {});
 }
 
-std::string name_of(const testing::TestParamInfo<std::tuple<Mode, bool>>& info) {
+std::string name_of(const testing::TestParamInfo<std::tuple<netns::RdmaNetnsMode, bool>>& info) {
     const auto [mode, kernels] = info.param;
-    return std::string(mode == Mode::Shared ? "shared" : "exclusive") +
+    return std::string(mode == netns::RdmaNetnsMode::Shared ? "shared" : "exclusive") +
            (kernels ? "_kernels_names" : "_udevs_names");
 }
 
 INSTANTIATE_TEST_SUITE_P(VfNames,
                          TwoAtOnce,
-                         testing::Combine(testing::Values(Mode::Shared, Mode::Exclusive),
+                         testing::Combine(testing::Values(netns::RdmaNetnsMode::Shared,
+                                                          netns::RdmaNetnsMode::Exclusive),
                                           testing::Bool()),
                          name_of);
 
