@@ -15,7 +15,7 @@ start() { attach "$1" mode=softroce "ip=$2/24"; }
 
 if [[ $(printf '%s\n' 7.3 "$LAB_KERNEL" | sort -V | head -n 1) != 7.3 ]]; then
     refused "rdmactl doctor knows that rxe cannot be moved" 'before Linux 7[.]3' rdmactl doctor softroce
-    refused "a kernel that cannot move rxe says so" 'rxe: needs 7[.]3.*ib_core[.]netns_mode=1' start a 10.9.0.1
+    refused "a kernel that cannot move rxe says so" 'boot with ib_core[.]netns_mode=1: .*rxe: needs 7[.]3' start a 10.9.0.1
     drop a
     same_world "the refused one leaves nothing" "$work/before"
     clean_kernel_log
