@@ -193,6 +193,7 @@ class Conductor {
 
     // From here on an interrupt leaves a result, and intervals begin.
     void begin_result() {
+        // By iterations a server would go on.
         if (!clients_.front().ends_with_server())
             heed_.emplace(clients_.front().control().stop());
         begin_ns_ = interval_begin_ns_ = now_ns();

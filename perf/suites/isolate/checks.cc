@@ -231,6 +231,8 @@ Result<std::string> breach_of(Arena& arena, ibv_wc_status status) {
     return std::string(status == IBV_WC_SUCCESS ? "no refusal" : "");
 }
 
+// Each check runs with the right key before and after, so that a refusal means the key and not the
+// connection.
 Result<Outcome> must_be_refused(Arena& arena, std::initializer_list<Aim> aims) {
     TRY(arena.control_run().context("control run before"));
     Outcome outcome;
