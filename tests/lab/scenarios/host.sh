@@ -54,38 +54,38 @@ opens_one() { # NAME DEVICE NODES
 }
 
 hosts_network() {
-    check "$engine: one of two, in the host's network" beside a device=rxe1
-    opens_one a rxe1 "rdma_cm $(node_of rxe1)"
-    check "$engine: the other, for another container" beside b device=rxe0,rxe1
-    equal "$engine: b has both" "rxe0 rxe1" "$(attach_json b | jq -r '.attachments[].device' | xargs)"
-    plain || equal "$engine: for NCCL and UCX" "=rxe0,rxe1 rxe0:1,rxe1:1" "$(environment b NCCL_IB_HCA) $(environment b UCX_NET_DEVICES)"
+    check "$engine: one of two, in the host's network" beside one device=rxe1
+    opens_one one rxe1 "rdma_cm $(node_of rxe1)"
+    check "$engine: the other, for another container" beside two device=rxe0,rxe1
+    equal "$engine: two has both" "rxe0 rxe1" "$(attach_json two | jq -r '.attachments[].device' | xargs)"
+    plain || equal "$engine: for NCCL and UCX" "=rxe0,rxe1 rxe0:1,rxe1:1" "$(environment two NCCL_IB_HCA) $(environment two UCX_NET_DEVICES)"
     equal "$engine: list has both" "rxe0 rxe1 rxe1" \
         "$(rdmactl list --json | jq -r '[.containers[].granted.attachments[] | select(.mode == "host").device] | sort[]' | xargs)"
-    equal "$engine: stats knows whose they are" true "$(rdmactl stats "$(id_of a)" --json | jq '.containers[0].attachments[0].shared')"
-    serve a 18600 rdma-perf serve --bind 192.0.2.1 --once
-    check "$engine: rdma-perf by rdma_cm, verified" inside b timeout 100 rdma-perf run 192.0.2.1 --device rxe1 --cm --time 0.2s --size 4096 --verb write --mode bw
-    end_server a
+    equal "$engine: stats knows whose they are" true "$(rdmactl stats "$(id_of one)" --json | jq '.containers[0].attachments[0].shared')"
+    serve one 18600 rdma-perf serve --bind 192.0.2.1 --once
+    check "$engine: rdma-perf by rdma_cm, verified" inside two timeout 100 rdma-perf run 192.0.2.1 --device rxe1 --cm --time 0.2s --size 4096 --verb write --mode bw
+    end_server one
     plain || {
-        serve a 18515 ib_write_bw -n 200
-        check "$engine: perftest without options finds it" inside a timeout 60 ib_write_bw -n 200 192.0.2.1
-        served_once a
+        serve one 18515 ib_write_bw -n 200
+        check "$engine: perftest without options finds it" inside one timeout 60 ib_write_bw -n 200 192.0.2.1
+        served_once one
     }
-    end_by kill a
+    end_by kill one
     check "$engine: gc" rdmactl gc
-    check "$engine: b goes on" inside b ibv_devinfo -d rxe1
-    drop a b
+    check "$engine: two goes on" inside two ibv_devinfo -d rxe1
+    drop one two
     rdmactl gc >/dev/null
     same "nothing is left of the host's network"
 }
 
 own_network() {
-    check "$engine: one of two, in a network of its own" apart a device=other0
-    opens_one a rxe0 "$(node_of rxe0)"
-    check "$engine: all" apart b device=all
-    equal "$engine: b has both" "rxe0 rxe1" "$(attach_json b | jq -r '.attachments[].device' | xargs)"
-    check "$engine: beside a device of its own" attach c mode=host device=rxe1 1.mode=softroce 1.parent=lab0 1.ip=10.9.0.3/24
-    equal "$engine: c has two" "rxe1 host container" "$(attach_json c | jq -r '[.attachments[0].device, .attachments[].placement] | join(" ")')"
-    drop a b c
+    check "$engine: one of two, in a network of its own" apart one device=other0
+    opens_one one rxe0 "$(node_of rxe0)"
+    check "$engine: all" apart two device=all
+    equal "$engine: two has both" "rxe0 rxe1" "$(attach_json two | jq -r '.attachments[].device' | xargs)"
+    check "$engine: beside one device of its own" attach three mode=host device=rxe1 1.mode=softroce 1.parent=lab0 1.ip=10.9.0.3/24
+    equal "$engine: three has two" "rxe1 host container" "$(attach_json three | jq -r '[.attachments[0].device, .attachments[].placement] | join(" ")')"
+    drop one two three
     rdmactl gc >/dev/null
     same "nothing is left of networks of their own"
 }
@@ -96,8 +96,8 @@ composed() {
     cat >"$file" <<'COMPOSE'
 name: lab
 services:
-  a:
-    container_name: a
+  one:
+    container_name: one
     image: lab:1
     runtime: rdma
     network_mode: host
@@ -109,27 +109,27 @@ services:
     command: sleep 100000
 COMPOSE
     check "compose: up" timeout 300 docker compose -f "$file" up -d
-    docker inspect -f '{{.Id}}' a >"$docker_ids/a"
-    opens_one a rxe1 "rdma_cm $(node_of rxe1)"
+    docker inspect -f '{{.Id}}' one >"$docker_ids/one"
+    opens_one one rxe1 "rdma_cm $(node_of rxe1)"
     check "compose: down" timeout 100 docker compose -f "$file" down -t 0
     same "nothing is left of compose"
 }
 
 refusals() {
-    refused "$engine: another mode in the host's network" 'rdma.mode=host|exit code: 77' attach r mode=softroce ip=10.9.0.1/24 -- --network host
-    drop r
-    refused "$engine: a device that is not there" "called 'rxe7'|exit code: 69" beside r device=rxe7
-    drop r
-    refused "$engine: an index that is taken" 'rdma.1|exit code: 65' beside r device=all 1.mode=host 1.device=rxe0
-    drop r
+    refused "$engine: another mode in the host's network" 'rdma.mode=host|exit code: 77' attach other mode=softroce ip=10.9.0.1/24 -- --network host
+    drop other
+    refused "$engine: a device that is not there" "called 'rxe7'|exit code: 69" beside other device=rxe7
+    drop other
+    refused "$engine: an index that is taken" 'rdma.1|exit code: 65' beside other device=all 1.mode=host 1.device=rxe0
+    drop other
     echo '{"policy": {"modes": ["softroce"]}}' >/etc/rdma-hook/config.json
-    refused "$engine: a policy that does not list the mode" 'policy.modes|exit code: 77' beside r device=rxe0
-    drop r
+    refused "$engine: a policy that does not list the mode" 'policy.modes|exit code: 77' beside other device=rxe0
+    drop other
     echo '{"policy": {"modes": ["host"], "devices": ["rxe0"], "memlock": "unlimited"}}' >/etc/rdma-hook/config.json
-    refused "$engine: a device that the policy does not list" 'policy.devices|exit code: 77' beside r device=rxe1
-    drop r
-    check "$engine: one that it lists" beside r device=rxe0
-    drop r
+    refused "$engine: a device that the policy does not list" 'policy.devices|exit code: 77' beside other device=rxe1
+    drop other
+    check "$engine: one that it lists" beside other device=rxe0
+    drop other
     rm /etc/rdma-hook/config.json
     rdmactl gc >/dev/null
     same "refusals leave nothing"
@@ -144,9 +144,9 @@ wait_for 20 grep -rqs 'ffff:c000:0201$' /sys/class/infiniband/rxe1/ports/1/gids
 [[ " ${engines[*]} " != *" docker "* ]] || check "dockerd" docker_set_up
 if ((brief)); then
     world >"$work/before"
-    check "Podman: one of two, in the host's network" beside a device=rxe1
-    opens_one a rxe1 "rdma_cm $(node_of rxe1)"
-    drop a
+    check "Podman: one of two, in the host's network" beside one device=rxe1
+    opens_one one rxe1 "rdma_cm $(node_of rxe1)"
+    drop one
     same "nothing is left of Podman's"
 else
     podman run --rm --rootfs $rootfs true
@@ -156,8 +156,8 @@ for engine in "${engines[@]}"; do
     before=$failed
     hosts_network
     if ((LAB_EXCLUSIVE)); then
-        refused "$engine: in mode exclusive a network of its own is refused" 'network host|exit code: 76' apart a device=rxe1
-        drop a
+        refused "$engine: in mode exclusive a network of its own is refused" 'network host|exit code: 76' apart one device=rxe1
+        drop one
         same "the refused one leaves nothing"
     else
         own_network
