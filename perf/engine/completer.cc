@@ -95,6 +95,7 @@ Wake Lookout::look_around(int channel_fd, uint64_t until_ns) noexcept {
                      {device_ == nullptr ? -1 : device_->context->async_fd, POLLIN, 0}};
     if (!poll_until(fds, channel_fd < 0 ? 0 : std::min(idle_since_ + patience_ns_, until_ns)))
         return Wake::Failed;
+    has_event_ = fds[2].revents != 0;
     if (stop_->requested())
         return Wake::Stopped;
     if (fds[3].revents != 0 && is_gone(*device_))

@@ -10,8 +10,9 @@
 //           machine.
 //   Yield   polls, and gives the core away after an empty poll (sched_yield).
 //   Event   polls, arms the queue, polls again (a completion may come in between), then sleeps in
-//           ppoll(2) on the channel, the word and the stop. Where a software device needs the
-//           processor it gives that away once before.
+//           a read(2) of the channel for as long as a tick, and then in ppoll(2) on the channel,
+//           the word and the stop. Where a software device needs the processor it gives that away
+//           once before.
 //   Hybrid  spins for some microseconds after the last completion, then does as Event.
 #pragma once
 
@@ -19,6 +20,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include <poll.h>
@@ -26,6 +28,7 @@
 
 #include "perf/protocol/control.h"
 #include "perf/protocol/plan.h"
+#include "perf/system/tick.h"
 #include "perf/verbs/device.h"
 #include "perf/verbs/verbs.h"
 
@@ -111,6 +114,7 @@ class Lookout {
     uint64_t patience_ns_;
     uint64_t idle_since_ = 0;
     bool has_word_;
+    bool has_event_ = false;  // the channel was readable at the last look
 };
 
 // When a wait that polls looks around: once it has lasted for a millisecond, and then once in each.
@@ -143,12 +147,15 @@ class Pace {
 };
 
 // Q, where completions come from (CompletionQueue and LazyQueue of verbs.h, or TCP's), needs poll(),
-// arm(), fd() and take_events().
+// arm() and fd(), and take_event() where arm() asks for an event.
 template <PollMode kMode, class Q>
 class Completer : public Lookout {
   public:
     Completer(Q& queue, const Waiting& waiting)
-        : Lookout(waiting), queue_(&queue), spin_ns_(uint64_t{waiting.poll.spin_us} * 1000) {}
+        : Lookout(waiting), queue_(&queue), spin_ns_(uint64_t{waiting.poll.spin_us} * 1000) {
+        if (kTakesEvents && has_word_)
+            tick_.emplace();
+    }
 
     // At least one completion in `out` and their number in `count`, or another reason: Wake::Due
     // once it is `until_ns` (of now_ns()).
@@ -184,6 +191,8 @@ class Completer : public Lookout {
   private:
     // Between two looks at the clock.
     static constexpr uint64_t kMostPolls = kMode == PollMode::Spin ? 512 : 8;
+    static constexpr bool kSleeps = kMode == PollMode::Event || kMode == PollMode::Hybrid;
+    static constexpr bool kTakesEvents = kSleeps && requires(Q & queue) { queue.take_event(); };
 
     // After an empty poll: whether it is time to sleep.
     bool sleeps(uint64_t& spin_end) const noexcept {
@@ -198,19 +207,15 @@ class Completer : public Lookout {
         return false;
     }
 
-    // Whether to yield before a sleep. Of large messages no yield brings any: then each 16th tries.
-    bool gives_way() noexcept {
-        const uint32_t barren = barren_++;
-        return barren < 16 || barren % 16 == 0;
-    }
+    // Whether to yield before a sleep. Of large messages few yields bring any: then each 16th tries.
+    bool gives_way() noexcept { return ++sleeps_ % 16 == 0 || credit_ != 0; }
 
     Wake sleep(uint64_t until_ns, std::span<ibv_wc> out, int& count) noexcept {
         // What a software device has to do on this processor is done first, and needs no event.
         if (device_ != nullptr && device_->software && gives_way()) {
             (void)::sched_yield();
             count = queue_->poll(out);
-            if (count > 0)
-                barren_ = 0;
+            credit_ = count > 0 ? std::min(credit_ + 1, 16U) : std::max(credit_, 1U) - 1;
             if (count != 0)
                 return count > 0 ? Wake::Completions : Wake::Failed;
         }
@@ -221,8 +226,18 @@ class Completer : public Lookout {
         count = queue_->poll(out);
         if (count != 0)
             return count > 0 ? Wake::Completions : Wake::Failed;
+        if constexpr (kTakesEvents) {
+            if (idle_since_ == 0)
+                idle_since_ = now_ns();
+            const bool may_block = until_ns == UINT64_MAX && tick_ && tick_->runs();
+            if (may_block && queue_->take_event())
+                return Wake::Completions;
+        }
         const Wake wake = look(out, count, queue_->fd(), until_ns);
-        queue_->take_events();
+        if constexpr (kTakesEvents) {
+            if (has_event_)
+                (void)queue_->take_event();
+        }
         return wake;
     }
 
@@ -242,7 +257,10 @@ class Completer : public Lookout {
 
     Q* queue_;
     uint64_t spin_ns_;
-    uint32_t barren_ = 0;  // sleeps since a yield brought completions
+    std::optional<Tick> tick_;
+    uint32_t sleeps_ = 0;
+    uint32_t credit_ =
+        16;  // one more for each yield that brought completions, one less for another
 };
 
 // Calls body(completer) with the completer of the mode.

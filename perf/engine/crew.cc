@@ -27,8 +27,7 @@ Result<std::unique_ptr<Crew>> Crew::create() {
 }
 
 Crew::~Crew() {
-    for (Hand& hand : hands_)
-        hand.worker.abort();
+    tell(&Worker::abort);
     hands_.clear();  // joins
 }
 
@@ -91,9 +90,16 @@ const Ending* Crew::failure() const {
     return bad == hands_.end() ? nullptr : &bad->ending_;
 }
 
-void Crew::close() noexcept {
-    for (Hand& hand : hands_)
-        hand.worker.close();
+void Crew::tell(void (Worker::*word)() noexcept) noexcept {
+    for (Hand& hand : hands_) {
+        (hand.worker.*word)();
+        hand.hurry();
+    }
+}
+
+void Crew::expect(size_t hand, uint64_t messages) noexcept {
+    hands_[hand].worker.expect(messages);
+    hands_[hand].hurry();
 }
 
 uint64_t Crew::sum(uint64_t (Worker::*of)() const noexcept) const {

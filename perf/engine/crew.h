@@ -151,6 +151,12 @@ class Crew {
 
         [[nodiscard]] bool has_ended() const { return state_ == State::Ended; }
 
+        // It may block in a read of its channel, and has a word.
+        void hurry() noexcept {
+            if (thread_.joinable())
+                (void)interrupt(thread_.native_handle());
+        }
+
         Crew* crew_;
         Body body_;
         std::atomic<State> state_ = State::Works;
@@ -183,10 +189,10 @@ class Crew {
     // The first ending that was not as planned.
     [[nodiscard]] const Ending* failure() const;
 
-    void close() noexcept;
+    void close() noexcept { tell(&Worker::close); }
 
     // How many messages worker `hand` is to receive in all.
-    void expect(size_t hand, uint64_t messages) noexcept { hands_[hand].worker.expect(messages); }
+    void expect(size_t hand, uint64_t messages) noexcept;
 
     // Messages so far, of all, with the warm-up.
     [[nodiscard]] uint64_t sent() const { return sum(&Worker::sent); }
@@ -199,6 +205,7 @@ class Crew {
     Crew() = default;
 
     [[nodiscard]] uint64_t sum(uint64_t (Worker::*of)() const noexcept) const;
+    void tell(void (Worker::*word)() noexcept) noexcept;
     void work(Hand& hand);
     void announce(Hand& hand, Hand::State state) noexcept;
 

@@ -131,10 +131,9 @@ class TcpQueue {
 
     [[nodiscard]] int fd() const noexcept { return epoll_.get(); }
 
+  private:
     // Notes which sockets are ready.
     void take_events() noexcept;
-
-  private:
     size_t report(std::span<ibv_wc> out) noexcept;
     // Sends and receives what goes without waiting.
     void progress() noexcept;

@@ -138,11 +138,13 @@ class SystemVerbs : public Verbs {
 
     int release(ibv_cq* cq) override { return ::ibv_destroy_cq(cq); }
 
-    void take_cq_event(ibv_comp_channel* channel) override {
+    bool take_cq_event(ibv_comp_channel* channel) override {
         ibv_cq* cq = nullptr;
         void* ignored = nullptr;
-        if (::ibv_get_cq_event(channel, &cq, &ignored) == 0)
+        const bool came = ::ibv_get_cq_event(channel, &cq, &ignored) == 0;
+        if (came)
             ::ibv_ack_cq_events(cq, 1);
+        return came;
     }
 
     ibv_qp* create_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override {
@@ -369,7 +371,6 @@ Result<CompletionQueue> create_cq(Verbs& verbs, ibv_context* context, int entrie
     queue.channel.reset(verbs.create_channel(context));
     if (!queue.channel)
         return sys_error("create a completion channel");
-    TRY(make_non_blocking(queue.channel->fd).context("the completion channel"));
     if (lazily) {
         ibv_cq_init_attr_ex attr{};
         attr.cqe = static_cast<uint32_t>(entries);

@@ -53,9 +53,9 @@ class Verbs {
     virtual ibv_comp_channel* create_channel(ibv_context* context) = 0;
     virtual ibv_cq* create_cq(ibv_context* context, int entries, ibv_comp_channel* channel) = 0;
     virtual ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) = 0;
-    // Takes and acknowledges the next event of a completion queue, if there is one. At once: a queue
-    // with unacknowledged events could never be destroyed.
-    virtual void take_cq_event(ibv_comp_channel* channel) = 0;
+    // Waits for the next event of a completion queue, takes and acknowledges it. At once: a queue with
+    // unacknowledged events could never be destroyed. False: a signal came first, or it failed.
+    virtual bool take_cq_event(ibv_comp_channel* channel) = 0;
     // As ibv_create_qp_ex(3), in attr->pd. `extended` is what ibv_wr_*(3) take; null without the mask
     // IBV_QP_INIT_ATTR_SEND_OPS_FLAGS. IBV_QPT_DRIVER is EFA's SRD (efadv_create_qp_ex(3)).
     virtual ibv_qp* create_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) = 0;
@@ -173,7 +173,7 @@ Result<Owned<ibv_mr>> register_memory(Verbs& verbs,
 // A completion queue and the channel that announces its events; the channel goes last.
 struct CompletionQueue {
     Verbs* verbs = nullptr;
-    Owned<ibv_comp_channel> channel;  // non-blocking
+    Owned<ibv_comp_channel> channel;
     Owned<ibv_cq> cq;
     ibv_cq_ex* extended = nullptr;  // the same, where it can be polled lazily
 
@@ -190,8 +190,8 @@ struct CompletionQueue {
 
     [[nodiscard]] int fd() const noexcept { return channel->fd; }
 
-    // After a sleep.
-    void take_events() noexcept { verbs->take_cq_event(channel.get()); }
+    // As Verbs::take_cq_event().
+    bool take_event() noexcept { return verbs->take_cq_event(channel.get()); }
 };
 
 // In wr_id of a receive whose completion is polled lazily.
@@ -232,7 +232,7 @@ struct LazyQueue {
 
     [[nodiscard]] int fd() const noexcept { return queue->fd(); }
 
-    void take_events() noexcept { queue->take_events(); }
+    bool take_event() noexcept { return queue->take_event(); }
 };
 
 // `lazily`: for one thread, and a LazyQueue beside, if the provider has that. libmlx5 then takes no

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <csignal>
 #include <functional>
 #include <thread>
 
@@ -13,6 +12,8 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+
+#include "perf/system/tick.h"
 
 namespace perf {
 
@@ -266,19 +267,15 @@ constexpr int kSignalEveryMs = 10;
 Result<int> call_in_time(const std::function<int()>& call,
                          const Deadline& deadline,
                          const CmWait& wait) {
-    // SIGURG is ignored by default: one that comes late does no harm; and without SA_RESTART a
-    // handler makes a sleeping call come back.
-    struct sigaction action = {};
-    action.sa_handler = [](int) {};
     const UniqueFd over(::eventfd(0, EFD_CLOEXEC));
-    if (!over || ::sigaction(SIGURG, &action, nullptr) != 0)
+    if (!over)
         return sys_error("watch a call of rdma_cm");
     Result<> outcome;
     std::thread watcher([&, caller = ::pthread_self()] {
         outcome = wait_ready(over.get(), POLLIN, deadline, wait.stop, wait.control);
         pollfd done = {over.get(), POLLIN, 0};
         while (!outcome && ::poll(&done, 1, 0) == 0) {
-            (void)::pthread_kill(caller, SIGURG);
+            (void)interrupt(caller);
             (void)::poll(&done, 1, kSignalEveryMs);
         }
     });

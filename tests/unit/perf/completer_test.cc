@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Completions come at the poll of that number, or never.
+// Completions come at the poll of that number, behind an arm, or never.
 struct ScriptedQueue {
     unsigned at = 0;
     std::chrono::milliseconds each{0};  // that a poll takes
@@ -28,16 +28,17 @@ struct ScriptedQueue {
         return ++polls == at ? 1 : 0;
     }
 
+    bool by_arm = false;
     unsigned arms = 0;
 
     int arm() noexcept {
         ++arms;
+        if (by_arm)
+            at = polls + 1;
         return 0;
     }
 
     static int fd() noexcept { return -1; }
-
-    static void take_events() noexcept {}
 };
 
 class CompleterTest : public testing::Test {
@@ -109,7 +110,7 @@ TEST_F(CompleterTest, RarelyYieldsWhereThatBroughtNothing) {
     ScriptedQueue queue;
     Completer<PollMode::Event, ScriptedQueue> completer(queue, waiting);
     for (unsigned sleeps = 0; sleeps < 80; ++sleeps) {
-        const bool yields = sleeps <= 16 || sleeps % 16 == 0;
+        const bool yields = sleeps < 16 || (sleeps + 1) % 16 == 0;
         queue.at = queue.polls + (yields ? 3 : 2);
         std::array<ibv_wc, 4> wc;
         int got = 0;
@@ -117,6 +118,78 @@ TEST_F(CompleterTest, RarelyYieldsWhereThatBroughtNothing) {
         EXPECT_EQ(queue.polls, queue.at);
         EXPECT_EQ(queue.arms, sleeps + 1);
     }
+}
+
+// One that comes now and then does not pay for the others.
+TEST_F(CompleterTest, RarelyYieldsWhereThatSeldomBringsAny) {
+    Device device;
+    device.software = true;
+    waiting.device = &device;
+    ScriptedQueue queue{.by_arm = true};
+    Completer<PollMode::Event, ScriptedQueue> completer(queue, waiting);
+    constexpr unsigned kWaits = 400;
+    for (unsigned wait = 0; wait < kWaits; ++wait) {
+        queue.at = wait % 4 == 0 ? queue.polls + 2 : 0;
+        std::array<ibv_wc, 4> wc;
+        int got = 0;
+        EXPECT_EQ(completer.wait(wc, got), Wake::Completions);
+    }
+    const unsigned yields = queue.polls - queue.arms - kWaits;
+    EXPECT_LT(yields, kWaits / 4);
+}
+
+// Its channel is a descriptor whose reads block.
+struct EventfulQueue {
+    explicit EventfulQueue(unsigned events) : channel(::eventfd(events, EFD_CLOEXEC)) {}
+
+    base::UniqueFd channel;
+    bool has_come = false;
+    unsigned asks = 0;  // for the channel, to poll(2) it
+
+    int poll(std::span<ibv_wc>) noexcept { return has_come ? 1 : 0; }
+
+    static int arm() noexcept { return 0; }
+
+    int fd() noexcept {
+        ++asks;
+        return channel.get();
+    }
+
+    bool take_event() noexcept {
+        eventfd_t events = 0;
+        has_come = ::eventfd_read(channel.get(), &events) == 0;
+        return has_come;
+    }
+};
+
+TEST_F(CompleterTest, AsksForAnEventInOneCall) {
+    EventfulQueue queue(1);
+    std::array<ibv_wc, 4> wc;
+    int got = 0;
+    EXPECT_EQ((Completer<PollMode::Event, EventfulQueue>(queue, waiting).wait(wc, got)),
+              Wake::Completions);
+    EXPECT_EQ(queue.asks, 0U);
+}
+
+TEST_F(CompleterTest, HearsAWordThoughItsReadBlocks) {
+    say_a_word();
+    EventfulQueue queue(0);
+    std::array<ibv_wc, 4> wc;
+    int got = 0;
+    EXPECT_EQ((Completer<PollMode::Event, EventfulQueue>(queue, waiting).wait(wc, got)),
+              Wake::Word);
+    EXPECT_EQ(queue.asks, 1U);
+}
+
+// Whose word does not come by a descriptor of its own reads only what is there.
+TEST_F(CompleterTest, NeverBlocksWithoutAWorkersWord) {
+    waiting.word = -1;
+    waiting.patience = 1ms;
+    EventfulQueue queue(0);
+    std::array<ibv_wc, 4> wc;
+    int got = 0;
+    EXPECT_EQ((Completer<PollMode::Event, EventfulQueue>(queue, waiting).wait(wc, got)),
+              Wake::TimedOut);
 }
 
 // Between two polls a busy machine may have no processor for as long as patience lasts.

@@ -450,12 +450,13 @@ int FakeVerbs::release(ibv_cq* cq) {
     return 0;
 }
 
-void FakeVerbs::take_cq_event(ibv_comp_channel* channel) {
+bool FakeVerbs::take_cq_event(ibv_comp_channel* channel) {
     uint64_t one = 0;
     if (::read(channel->fd, &one, sizeof one) != sizeof one)
-        return;
+        return false;
     const Guard guard(lock_);
     static_cast<Channel*>(channel)->events.pop_front();
+    return true;
 }
 
 FakeVerbs::Pair* FakeVerbs::make_pair(const ibv_qp_init_attr_ex& attr) {

@@ -157,7 +157,7 @@ class FakeVerbs : public perf::Verbs {
     ibv_cq* create_cq(ibv_context* context, int entries, ibv_comp_channel* channel) override;
     ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) override;
     int release(ibv_cq* cq) override;
-    void take_cq_event(ibv_comp_channel* channel) override;
+    bool take_cq_event(ibv_comp_channel* channel) override;
     ibv_qp* create_qp(ibv_qp_init_attr_ex* attr, ibv_qp_ex** extended) override;
     int release(ibv_qp* qp) override;
     int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) override;
