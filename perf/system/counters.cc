@@ -28,10 +28,12 @@ constexpr size_t kCounterFileLimit = 4096;
 constexpr size_t kMostCounters = 1024;
 constexpr size_t kNameLimit = 128;
 
+constexpr std::string_view kCongested = "congested";
+
 // rxe: rxe_hw_counters.c. mlx5: drivers/infiniband/hw/mlx5/counters.c. bnxt_re: hw_counters.c
 // there; irdma, erdma: the TCP of their iWARP side. EFA: efa_verbs.c.
-constexpr std::pair<Trouble, std::string_view> kTroubles[] = {
-    {Trouble::Retransmit,
+constexpr std::pair<std::string_view, std::string_view> kTroubles[] = {
+    {"retransmit",
      "completer_retry_err duplicate_request out_of_seq_request rcvd_rnr_err rcvd_seq_err "
      "retry_exceeded_err retry_rnr_exceeded_err send_rnr_err implied_nak_seq_err "
      "local_ack_timeout_err out_of_sequence packet_seq_err req_rnr_retries_exceeded "
@@ -39,14 +41,14 @@ constexpr std::pair<Trouble, std::string_view> kTroubles[] = {
      "max_retry_exceeded missing_resp rnr_naks_rcvd seq_err_naks_rcvd to_retransmits "
      "retrans_pkts retrans_timeout_events tcpRetransSegs"},
     // The last eight are a netdev's. No rx_dropped: it counts what no protocol here wanted (LLDP).
-    {Trouble::Loss,
+    {"loss",
      "send_err out_of_buffer rx_icrc_encapsulated oos_drop_count res_oos_drop_count rx_drops "
      "excessive_buffer_overrun_errors local_link_integrity_errors port_rcv_errors "
      "port_xmit_discards symbol_error VL15_dropped rx_crc_errors rx_errors rx_fifo_errors "
      "rx_missed_errors rx_over_errors tx_dropped tx_errors tx_fifo_errors"},
     // port_xmit_wait: PortCounters, ticks in which an InfiniBand port had data and no credits.
     // Ethernet's pause frames: is_pause().
-    {Trouble::Congestion,
+    {kCongested,
      "np_cnp_sent np_ecn_marked_roce_packets rp_cnp_handled rp_cnp_ignored cnpHandled "
      "cnpIgnored cnpSent RxECNMrkd rx_cnp_pkts rx_ecn_marked_pkts tx_cnp_pkts port_xmit_wait"}};
 
@@ -157,21 +159,18 @@ Counters grown(const Counters& before, const Counters& after) {
     return out;
 }
 
-std::optional<Trouble> trouble_of(std::string_view counter) {
-    const std::string_view name = counter.substr(counter.rfind('/') + 1);  // npos + 1 is 0
-    for (const auto& [trouble, names] : kTroubles) {
-        if (std::ranges::count(words_of(names), name) != 0)
-            return trouble;
-    }
-    return is_pause(name) ? std::optional(Trouble::Congestion) : std::nullopt;
-}
-
 std::vector<std::string> flags_of(const Counters& grown) {
     std::vector<std::string> out;
-    for (const Trouble trouble : {Trouble::Retransmit, Trouble::Loss, Trouble::Congestion}) {
-        if (std::ranges::any_of(
-                grown, [&](const auto& entry) { return trouble_of(entry.first) == trouble; }))
-            out.emplace_back(name_of(trouble));
+    for (const auto& row : kTroubles) {
+        const auto names = words_of(row.second);
+        const auto tells = [&](const auto& counter) {
+            const std::string_view path = counter.first;
+            const std::string_view name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+            return std::ranges::count(names, name) != 0 ||
+                   (row.first == kCongested && is_pause(name));
+        };
+        if (std::ranges::any_of(grown, tells))
+            out.emplace_back(row.first);
     }
     return out;
 }

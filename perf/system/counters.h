@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "perf/base/words.h"
+#include "perf/base/names.h"
 
 namespace perf {
 
@@ -63,18 +63,10 @@ std::optional<uint8_t> parse_pfc(std::span<const std::byte> payload);
 // By how much each counter grew. One that went back was reset by somebody: nothing is known of it.
 Counters grown(const Counters& before, const Counters& after);
 
-enum class Trouble {
-    Retransmit,  // a packet went again, or was asked for again: lost, late or refused (RNR)
-    Loss,        // a port or netdev dropped something; whose, it does not say
-    Congestion   // packets were marked on their way, a sender was told, or a port had to wait
-};
-template <>
-inline constexpr WordList kWords<Trouble>{"trouble", {"retransmit", "loss", "congested"}};
-
-// What a counter that grew tells; nothing if it is an ordinary one or not known.
-std::optional<Trouble> trouble_of(std::string_view counter);
-
-// "retransmit", "loss", "congested": each at most once.
+// What the counters that grew tell, each at most once:
+// "retransmit": a packet went again, or was asked for again: lost, late or refused (RNR);
+// "loss": a port or netdev dropped something; whose, it does not say;
+// "congested": packets were marked on their way, a sender was told, or a port had to wait.
 std::vector<std::string> flags_of(const Counters& grown);
 
 // At most 1024 members, names in printable ASCII.
