@@ -39,7 +39,7 @@ void Team::look() {
 }
 
 Result<> Team::start() {
-    const OnProcessors near(waiting_.device != nullptr ? waiting_.device->near : std::nullopt);
+    const auto near = stay_on(waiting_.device != nullptr ? waiting_.device->near : std::nullopt);
     crew_ = TRY(Crew::create());
     shifts_.assign(point_.threads, {});
     expected_.clear();
@@ -129,7 +129,7 @@ Result<std::unique_ptr<VerbsTeam>> VerbsTeam::create(const Device& device,
                                                      const Waiting& waiting,
                                                      const CmEnds& ends) {
     TRY(check_iwarp(device, point));
-    const OnProcessors near(device.near);  // its memory is first touched there
+    const auto near = stay_on(device.near);  // its memory is first touched there
     std::unique_ptr<VerbsTeam> team(new VerbsTeam(point, side, waiting));
     if (point.connect == Connect::Cm)
         team->cm_ = TRY(CmLinks::create(ends, side, device.info.device));

@@ -195,7 +195,7 @@ class Conductor {
     void begin_result() {
         // By iterations a server would go on.
         if (!clients_.front().ends_with_server())
-            heed_.emplace(clients_.front().control().stop());
+            heed_ = clients_.front().control().stop().heed();
         begin_ns_ = interval_begin_ns_ = now_ns();
         if (onlooker_.interval_ms != 0 && point_.time_ms != 0)
             interval_end_ns_ = begin_ns_ + interval_ns();
@@ -398,7 +398,7 @@ class Conductor {
     const bool by_window_;
     std::vector<Progress> progress_;  // of each client
     std::vector<size_t> ended_;       // the clients, as their windows ended
-    std::optional<Stop::Heed> heed_;
+    std::shared_ptr<void> heed_;      // of interrupts
     bool window_is_over_ = false;
     bool cut_ = false;               // it was interrupted
     std::vector<Reading> readings_;  // of the window's slices

@@ -158,16 +158,15 @@ std::optional<cpu_set_t> own_processors() {
 }
 
 // A set that the kernel refuses, as the cpuset has changed meanwhile, costs only nearness.
-OnProcessors::OnProcessors(const std::optional<cpu_set_t>& processors) {
+std::shared_ptr<void> stay_on(const std::optional<cpu_set_t>& processors) {
     if (!processors)
-        return;
-    before_ = own_processors();
+        return nullptr;
+    const auto before = own_processors();
     (void)::sched_setaffinity(0, sizeof *processors, &*processors);
-}
-
-OnProcessors::~OnProcessors() {
-    if (before_)
-        (void)::sched_setaffinity(0, sizeof *before_, &*before_);
+    return {nullptr, [before](void*) {
+                if (before)
+                    (void)::sched_setaffinity(0, sizeof *before, &*before);
+            }};
 }
 
 // ---- platform -----------------------------------------------------------------------------------

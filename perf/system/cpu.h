@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -75,18 +76,9 @@ std::optional<cpu_set_t> parse_processors(std::string_view list);
 // Those that the calling thread may run on; nothing where they are more than a set holds.
 std::optional<cpu_set_t> own_processors();
 
-// Keeps the calling thread on these processors while it lives (sched_setaffinity(2)). Threads that
-// start meanwhile inherit them and stay there. Without a set it changes nothing.
-class OnProcessors {
-  public:
-    explicit OnProcessors(const std::optional<cpu_set_t>& processors);
-    ~OnProcessors();
-    OnProcessors(const OnProcessors&) = delete;
-    OnProcessors& operator=(const OnProcessors&) = delete;
-
-  private:
-    std::optional<cpu_set_t> before_;
-};
+// While what it returns lives, the calling thread stays on these processors (sched_setaffinity(2)).
+// Threads that start meanwhile inherit them and stay there. Without a set it changes nothing.
+[[nodiscard]] std::shared_ptr<void> stay_on(const std::optional<cpu_set_t>& processors);
 
 // ---- what a machine's numbers depend on, beside its kernel and adapter --------------------------
 // Empty: the system does not say.

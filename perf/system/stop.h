@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 
 #include "perf/base/names.h"
 
@@ -23,19 +24,11 @@ class Stop {
 
     void request() noexcept;
 
-    // While one lives, the first interrupt() ends nothing by itself.
-    class Heed {
-      public:
-        explicit Heed(const Stop& stop) : stop_(stop) { stop_.heeded_ = true; }
-
-        ~Heed() { stop_.heeded_ = false; }
-
-        Heed(const Heed&) = delete;
-        Heed& operator=(const Heed&) = delete;
-
-      private:
-        const Stop& stop_;
-    };
+    // While what it returns lives, the first interrupt() ends nothing by itself.
+    [[nodiscard]] std::shared_ptr<void> heed() const {
+        heeded_ = true;
+        return {&heeded_, [](std::atomic<bool>* heeded) { *heeded = false; }};
+    }
 
     // The first one while it is heeded: interrupted(). Any other one: request().
     void interrupt() noexcept;

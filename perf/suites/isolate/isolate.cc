@@ -198,7 +198,7 @@ extern const Suite kIsolate = {
             auto clients =
                 TRY(connect_clients({&look.peer, 1}, look.port, look.side, document.around));
             Client& client = clients.front();
-            const OnProcessors near(client.device().near);
+            const auto near = stay_on(client.device().near);
             document.say(sides_text(own_hello(), pairing_of(client)));
             Arena arena = TRY(Arena::enter(std::move(client), look.side));
             return try_isolation(arena, [&](Trial trial) {

@@ -33,7 +33,8 @@ struct Target {
 
 class IsolationHalf : public ServerHalf {
   public:
-    explicit IsolationHalf(Lent lent) : lent_(std::move(lent)), near_(lent_.device->near) {}
+    explicit IsolationHalf(Lent lent)
+        : lent_(std::move(lent)), near_(stay_on(lent_.device->near)) {}
 
     Result<Json> answer(std::string_view type, const Json& frame) override {
         if (type == "isolate")
@@ -153,7 +154,7 @@ class IsolationHalf : public ServerHalf {
     }
 
     Lent lent_;
-    OnProcessors near_;
+    std::shared_ptr<void> near_;
     uint64_t seed_ = 0;
     std::optional<Target> target_;
 };

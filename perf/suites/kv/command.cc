@@ -241,7 +241,7 @@ Result<> run_exercise(const LookOptions& look, const Plan& plan, Document& docum
     const auto done = [&]() -> Result<> {
         auto clients = TRY(connect_clients({&look.peer, 1}, look.port, look.side, document.around));
         perf::Client& client = clients.front();
-        const OnProcessors near(client.device().near);  // and so its buffers and its thread
+        const auto near = stay_on(client.device().near);  // and so its buffers and its thread
         findings.pair = pairing_of(client);
         document.say(sides_text(own_hello(), *findings.pair));
         TRY(client.watch_idle());

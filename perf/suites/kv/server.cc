@@ -69,7 +69,7 @@ constexpr std::string_view kExchange[] = {"kv_open", "kv_start", "kv_stop", "kv_
 
 class ExerciseHalf : public ServerHalf {
   public:
-    explicit ExerciseHalf(Lent lent) : lent_(std::move(lent)), near_(lent_.device->near) {}
+    explicit ExerciseHalf(Lent lent) : lent_(std::move(lent)), near_(stay_on(lent_.device->near)) {}
 
     Result<Json> answer(std::string_view type, const Json& frame) override {
         if (type == "kv_open" && !service_)
@@ -150,7 +150,7 @@ class ExerciseHalf : public ServerHalf {
     }
 
     Lent lent_;
-    OnProcessors near_;  // and so the table and the thread
+    std::shared_ptr<void> near_;  // and so the table and the thread
     std::unique_ptr<Service> service_;
 };
 }  // namespace

@@ -67,7 +67,7 @@ TEST_F(AttentionTest, EachCauseIsTold) {
 }
 
 TEST_F(AttentionTest, AnInterruptWakesWhoHeedsIt) {
-    const Stop::Heed heed(stop_);
+    const auto heed = stop_.heed();
     std::jthread interrupter([this] { stop_.interrupt(); });
     EXPECT_EQ(cause([this] { return stop_.interrupted(); }, UINT64_MAX, stop_.interrupt_fd()),
               Attention::Cause::Done);

@@ -176,14 +176,14 @@ TEST(Processors, AThreadStaysOnThemAndSoDoThoseThatItStarts) {
     ASSERT_TRUE(before && first);
     int inherited = 0;
     {
-        const OnProcessors here(first);
+        const auto here = stay_on(first);
         EXPECT_EQ(count(own_processors()), 1);
         std::jthread([&] { inherited = count(own_processors()); });
     }
     EXPECT_EQ(inherited, 1);
     EXPECT_TRUE(equal(own_processors(), before));
     {
-        const OnProcessors anywhere(std::nullopt);
+        const auto anywhere = stay_on(std::nullopt);
         EXPECT_TRUE(equal(own_processors(), before));
     }
 }

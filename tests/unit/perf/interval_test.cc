@@ -33,7 +33,7 @@ TEST(Interrupt, StopsWhatDoesNotHeedIt) {
 
 TEST(Interrupt, OnlyAsksAtFirstWhatHeedsIt) {
     Stop stop;
-    const Stop::Heed heed(stop);
+    const auto heed = stop.heed();
     EXPECT_FALSE(is_readable(stop.interrupt_fd()));
     stop.interrupt();
     EXPECT_TRUE(stop.interrupted());
@@ -45,7 +45,7 @@ TEST(Interrupt, OnlyAsksAtFirstWhatHeedsIt) {
 
 TEST(Interrupt, StopsWhatHasCeasedToHeedIt) {
     Stop stop;
-    { const Stop::Heed heed(stop); }
+    { const auto heed = stop.heed(); }
     stop.interrupt();
     EXPECT_TRUE(stop.requested());
 }
@@ -140,7 +140,7 @@ Result<PointResult> run_interrupted_by_iterations(Point wanted) {
     wanted.iterations = kMaxIterations;
     test::FakeVerbs verbs;
     Pair pair(verbs);
-    const Stop::Heed heed(pair.stop);  // before the point does
+    const auto heed = pair.stop.heed();  // before the point does
     std::jthread interrupter([&](const std::stop_token& over) {
         while (verbs.messages() < 5000 && !over.stop_requested())
             std::this_thread::yield();

@@ -93,7 +93,7 @@ TEST(Near, AreTheProcessorsOfTheNodeThatOthersAreLeftOutFor) {
         Device device;
         device.near = near;
         EXPECT_EQ(poll_place(device).processors, 1U);
-        const OnProcessors elsewhere(others);
+        const auto elsewhere = stay_on(others);
         EXPECT_FALSE(near_of(std::to_string(first))) << "none that this thread may run on";
     }
     EXPECT_FALSE(near_processors("rxe0", sys.path()));
