@@ -2,9 +2,8 @@
 #include "perf/protocol/control.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cerrno>
-#include <cstring>
 
 #include <endian.h>
 #include <poll.h>
@@ -187,9 +186,7 @@ void StreamDoor::hear(Caller& caller) {
     if (caller.length < caller.said.size())
         return;
     caller.gone = true;
-    StreamGreeting greeting;
-    static_assert(sizeof greeting == kGreeting, "as it travels");
-    std::memcpy(&greeting, caller.said.data(), sizeof greeting);
+    const auto greeting = std::bit_cast<StreamGreeting>(caller.said);
     const uint32_t number = be32toh(greeting.number);
     if (greeting == greeting_of(number, secret_) && number < streams_.size() && !streams_[number])
         streams_[number] = std::move(caller.fd);

@@ -79,12 +79,10 @@ class StreamDoor {
     Result<Streams> admit(uint32_t count, const Deadline& deadline);
 
   private:
-    static constexpr size_t kGreeting = 16;  // bytes
-
     // A connection that has not said yet who it is.
     struct Caller {
         UniqueFd fd;
-        std::array<std::byte, kGreeting> said{};
+        std::array<std::byte, 16> said{};
         size_t length = 0;
         bool gone = false;
     };

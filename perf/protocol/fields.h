@@ -10,7 +10,6 @@
 // Unknown members are ignored.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -119,6 +118,8 @@ Result<V> value_of(const Json& json, std::string_view name) {
         V value;
         TRY(read_fields(json, value));
         return value;
+    } else if constexpr (base::kIsOptional<V>) {
+        return V(TRY(value_of<typename V::value_type>(json, name)));
     } else if constexpr (std::is_same_v<V, std::string>) {
         return printable(TRY(base::as<std::string>(json, name)), kTextLimit);
     } else {
@@ -173,10 +174,7 @@ constexpr auto field(std::string_view name,
                     [](const Json& object, const Field<T>& row, T& to) -> Result<> {
                         auto& member = ((to.*kFirst).*....*kPath);
                         using V = std::remove_reference_t<decltype(member)>;
-                        if constexpr (base::kIsOptional<V> && !Formed<V>)
-                            member = TRY(read_member<typename V::value_type>(object, row.name));
-                        else
-                            member = TRY(read_member<V>(object, row.name, row.low, row.high));
+                        member = TRY(read_member<V>(object, row.name, row.low, row.high));
                         return {};
                     }};
 }

@@ -2,6 +2,7 @@
 #include "perf/protocol/message.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -228,26 +229,20 @@ Result<T> parse(const Json& json) {
     return value;
 }
 
-template Json to_json(const Hello&);
-template Result<Hello> parse(const Json&);
-template Json to_json(const Platform&);
-template Json to_json(const DeviceInfo&);
-template Result<DeviceInfo> parse(const Json&);
-template Json to_json(const Means&);
-template Json to_json(const Point&);
-template Result<Point> parse(const Json&);
-template Json to_json(const Endpoint&);
-template Result<Endpoint> parse(const Json&);
-template Json to_json(const Opened&);
-template Result<Opened> parse(const Json&);
-template Json to_json(const StreamOffer&);
-template Result<StreamOffer> parse(const Json&);
-template Json to_json(const Checked&);
-template Result<Checked> parse(const Json&);
-template Json to_json(const Exposure&);
-template Result<Exposure> parse(const Json&);
-template Json to_json(const Listening&);
-template Result<Listening> parse(const Json&);
+#define INSTANTIATE(Type)               \
+    template Json to_json(const Type&); \
+    template Result<Type> parse(const Json&)
+INSTANTIATE(Hello);
+INSTANTIATE(Platform);
+INSTANTIATE(DeviceInfo);
+INSTANTIATE(Means);
+INSTANTIATE(Point);
+INSTANTIATE(Endpoint);
+INSTANTIATE(Opened);
+INSTANTIATE(StreamOffer);
+INSTANTIATE(Checked);
+INSTANTIATE(Exposure);
+INSTANTIATE(Listening);
 
 Hello own_hello() {
     utsname names{};
@@ -408,15 +403,11 @@ struct TagWire {
     uint16_t lane;
     uint64_t nonce;
 };
-
-static_assert(sizeof(TagWire) == kCmTagSize);
 }  // namespace
 
 std::array<std::byte, kCmTagSize> encode(const CmTag& tag) {
     const TagWire wire = {kTagMagic, htobe16(kTagVersion), htobe16(tag.lane), htobe64(tag.nonce)};
-    std::array<std::byte, kCmTagSize> out{};
-    std::memcpy(out.data(), &wire, sizeof wire);
-    return out;
+    return std::bit_cast<std::array<std::byte, kCmTagSize>>(wire);
 }
 
 std::optional<CmTag> decode_tag(std::span<const std::byte> data) {

@@ -104,10 +104,8 @@ std::optional<Mismatch> check_pattern(std::span<const std::byte> data, const Pat
         std::memcpy(&word, data.data() + i * 8, 8);
         difference |= word ^ (base + i * kOdd);
     }
-    for (size_t i = words * 8; i < data.size(); ++i) {
-        const auto expected = static_cast<uint8_t>((base + words * kOdd) >> (8 * (i % 8)));
-        difference |= expected ^ static_cast<uint8_t>(data[i]);
-    }
+    const uint64_t last_bytes = (uint64_t{1} << (data.size() % 8 * 8)) - 1;
+    difference |= (load(data, words * 8) ^ (base + words * kOdd)) & last_bytes;
     if (difference == 0)
         return std::nullopt;
     for (size_t i = 0; i < data.size(); ++i) {
