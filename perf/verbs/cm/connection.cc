@@ -56,9 +56,12 @@ constexpr std::pair<int, const char*> kAdvice[] = {
      "connect without --cm: the device may not be able to do rdma_cm here, as Soft-RoCE after a "
      "move between network namespaces in exclusive mode"}};
 
-bool is_peers_fault(int number) {
-    return number == ENETUNREACH || number == EHOSTUNREACH || number == ETIMEDOUT ||
-           number == ECONNREFUSED || number == ECONNRESET;
+Error errno_failure(const std::string& text, int number) {
+    Error error = sys_error(number, text);
+    if (number == ENETUNREACH || number == EHOSTUNREACH || number == ETIMEDOUT ||
+        number == ECONNREFUSED || number == ECONNRESET)
+        error.code = Code::Unavailable;
+    return std::move(error).advise(hint_for(kAdvice, number));
 }
 
 Error event_failure(const std::string& text, int status) {
@@ -66,10 +69,7 @@ Error event_failure(const std::string& text, int status) {
     if (status >= -1)
         return make_error(Code::Unavailable, "{} (status {})", text, status)
             .advise("see the address and its route: ip route get ADDRESS");
-    Error error = sys_error(-status, text);
-    if (is_peers_fault(-status))
-        error.code = Code::Unavailable;
-    return std::move(error).advise(hint_for(kAdvice, -status));
+    return errno_failure(text, -status);
 }
 
 // The status of an event is 0, a negative errno, or the transport's own number.
@@ -108,13 +108,10 @@ Error event_error(const rdma_cm_event& event, bool iwarp) {
 }
 
 Error call_error(const std::string& what) {
-    const int number = errno;
-    Error error = sys_error(number, what);
-    if (is_peers_fault(number))
-        error.code = Code::Unavailable;
-    else if (number == ENODEV)
+    Error error = errno_failure(what, errno);
+    if (error.sys == ENODEV)
         error.code = Code::Unsupported;
-    return std::move(error).advise(hint_for(kAdvice, number));
+    return error;
 }
 
 // ---- the steps of an id --------------------------------------------------------------------------
@@ -285,7 +282,6 @@ Result<int> call_in_time(const std::function<int()>& call,
     TRY(std::move(outcome));
     return answer;
 }
-
 }  // namespace
 
 Result<CmBound> bind_id(Cm& cm, const CmPlace& place) {
