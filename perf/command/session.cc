@@ -228,10 +228,7 @@ class Session {
             return make_error(Code::BadInput, "'open' needs 'point'");
         Point wanted = TRY(parse<Point>(*point));
         TRY(check_meaning(wanted, client_, Side::Client));
-        wanted.poll = resolve_poll(wanted.poll,
-                                   wanted.transport,
-                                   wanted.threads,
-                                   device_ ? poll_place(*device_) : PollPlace{});
+        wanted.poll = resolve_poll(wanted, device_ ? poll_place(*device_) : PollPlace{});
         TRY(needs_device(wanted.transport) ? open_verbs(wanted, frame) : open_tcp(wanted));
         state_ = State::Open;
         return {};

@@ -99,8 +99,7 @@ Result<> Client::watch_idle() {
 Result<> Client::open(const Point& point) {
     result_ = {};
     result_.point = point;
-    result_.point.poll = resolve_poll(
-        point.poll, point.transport, point.threads, device_ ? poll_place(*device_) : PollPlace{});
+    result_.point.poll = resolve_poll(point, device_ ? poll_place(*device_) : PollPlace{});
     if (device_ && device_->signals_all && point.mode == Mode::Bandwidth)
         result_.point.signal = 1;
     measured_ = {};

@@ -181,15 +181,15 @@ uint64_t random_seed() {
     return seed & kExact;
 }
 
-Poll resolve_poll(Poll wish, Transport transport, uint32_t threads, const PollPlace& place) {
-    if (wish.mode != PollMode::Auto)
-        return wish;
+Poll resolve_poll(const Point& point, const PollPlace& place) {
+    if (point.poll.mode != PollMode::Auto)
+        return point.poll;
     // Over TCP programs sleep. A software device needs the core that a spinning loop would hold. An
     // adapter does not, and a system call after each empty poll would be a good part of its
     // latency; dearer in a container, whose system calls are filtered.
-    if (!needs_device(transport))
+    if (!needs_device(point.transport))
         return {.mode = PollMode::Event};
-    const bool has_room = place.processors >= std::max(threads, 2U);
+    const bool has_room = place.processors >= std::max(point.threads, 2U);
     return {.mode = !place.software && has_room ? PollMode::Spin : PollMode::Yield};
 }
 

@@ -268,8 +268,8 @@ struct PollPlace {
     uint32_t processors = 1;  // of this process's cpuset
 };
 
-// The poll mode for "auto" with so many threads.
-Poll resolve_poll(Poll wish, Transport transport, uint32_t threads, const PollPlace& place);
+// The point's poll mode, and what "auto" is for its transport and threads.
+Poll resolve_poll(const Point& point, const PollPlace& place);
 
 // Messages of the warm-up before so many measured ones of a queue pair.
 uint64_t warmup_of(const Point& point, uint64_t iterations);

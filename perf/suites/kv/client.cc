@@ -133,7 +133,7 @@ Result<std::unique_ptr<Exercise>> Exercise::open(perf::Client& client,
     const Waiting waiting{.control = &client.control(),
                           .device = &device,
                           .patience = timeout,
-                          .poll = resolve_poll(plan.poll, Transport::Rc, 1, poll_place(device))};
+                          .poll = resolve_poll({.poll = plan.poll}, poll_place(device))};
     auto buffer = TRY(
         Region::create(device, plan.shape.slot_bytes() + sizeof(uint64_t), IBV_ACCESS_LOCAL_WRITE));
     auto link = TRY(Link::create(device, link_options(device, sizeof(uint64_t), 0)));

@@ -98,8 +98,7 @@ class ExerciseHalf : public ServerHalf {
         const auto poll = TRY(read_member<Poll>(frame, "poll"));
         const Endpoint remote = TRY(the_endpoint(TRY(parse_endpoints(frame))));
         const Device& device = *lent_.device;
-        const Waiting waiting =
-            lent_.waiting(resolve_poll(poll, Transport::Rc, 1, poll_place(device)));
+        const Waiting waiting = lent_.waiting(resolve_poll({.poll = poll}, poll_place(device)));
         auto table = TRY(Region::create(device, shape.table_bytes(), IBV_ACCESS_REMOTE_READ));
         auto requests =
             TRY(Region::create(device, size_t{kReceives} * kRequestBytes, IBV_ACCESS_LOCAL_WRITE));

@@ -345,7 +345,8 @@ TEST(Device, WithoutAnRcSaysSo) {
 
 TEST(Poll, AutoSpinsOnAnAdapterWithRoom) {
     const auto chosen = [](PollMode wish, Transport transport, uint32_t threads, PollPlace place) {
-        return resolve_poll({.mode = wish}, transport, threads, place).mode;
+        const Point point{.transport = transport, .threads = threads, .poll = {.mode = wish}};
+        return resolve_poll(point, place).mode;
     };
     using enum PollMode;
     const PollPlace roomy{.software = false, .processors = 8};
@@ -366,10 +367,7 @@ TEST(Poll, OfBothSidesIsInTheResult) {
         const auto result = run_one(verbs, point(Verb::Send, Mode::Latency));
         ASSERT_TRUE(result) << result.error().message();
         const auto expected =
-            resolve_poll({},
-                         Transport::Rc,
-                         1,
-                         {.software = software, .processors = poll_place(Device{}).processors});
+            resolve_poll({}, {.software = software, .processors = poll_place(Device{}).processors});
         EXPECT_EQ(result->point.poll, expected);
         EXPECT_EQ(result->server_poll, expected);
     }
