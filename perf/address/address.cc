@@ -9,9 +9,7 @@
 
 namespace perf {
 
-namespace {
 constexpr std::array<uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-}  // namespace
 
 bool Address::is_v4() const {
     return std::equal(kMapped.begin(), kMapped.end(), bytes.begin());

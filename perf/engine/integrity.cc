@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <vector>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

@@ -40,7 +40,6 @@ class Lane : public Ring {
     // After this the other side may send.
     Result<> connect(const DeviceInfo& peer, const Endpoint& remote, uint32_t mtu);
 
-    // What rdma_cm needs to know of the queue pair.
     [[nodiscard]] CmQueue cm_queue(uint32_t mtu) const;
 
     // ---- hot: errno values as libibverbs gives them, 0 if posted --------------------------------
@@ -94,7 +93,6 @@ class Lane : public Ring {
     Result<> choose_reads(const DeviceInfo& peer);
     void build_receives();
     void build_sends(const Endpoint& remote);
-    // All requests have it from now on.
     void set_opcode(ibv_wr_opcode opcode);
 
     CompletionQueue* queue_ = nullptr;

@@ -13,7 +13,6 @@
 
 namespace perf {
 
-// Memory that the device may use.
 class Region {
   public:
     // `access` as of ibv_reg_mr(3).

@@ -25,7 +25,6 @@ class Histogram {
         max_ = value_ns > max_ ? value_ns : max_;
     }
 
-    // Adds the samples of another histogram.
     void merge(const Histogram& other);
 
     // The samples that are not in `earlier`; their minimum, mean and maximum to 0.1 %. The only call

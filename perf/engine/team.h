@@ -332,7 +332,6 @@ class TcpTeam : public TeamOf<TcpGroup> {
         return team;
     }
 
-    // One stream for each lane.
     Result<> connect(Streams streams) {
         for (uint32_t number = 0; number < point_.qps; ++number)
             TRY(lane(number).connect(std::move(streams[number])));

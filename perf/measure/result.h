@@ -54,7 +54,6 @@ class Account {
     Counters before_;
 };
 
-// Both sides of a point.
 struct PointUsage {
     Usage client;
     Usage server;

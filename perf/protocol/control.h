@@ -64,7 +64,6 @@ class Control {
 // something else, or nothing, is a stranger and disturbs nobody.
 using Streams = std::vector<UniqueFd>;  // by number; connected, non-blocking
 
-// Of the server.
 class StreamDoor {
   public:
     // The control connection must live longer.
@@ -101,7 +100,6 @@ class StreamDoor {
     std::list<Caller> callers_;
 };
 
-// Of the client.
 Result<Streams> dial_streams(const Control& control,
                              const StreamOffer& offer,
                              uint32_t count,

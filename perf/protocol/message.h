@@ -113,7 +113,6 @@ struct StreamOffer {
     Poll poll = {};  // the server's
 };
 
-// Of all lanes.
 inline uint64_t total_of(std::span<const uint64_t> by_lane) {
     return std::accumulate(by_lane.begin(), by_lane.end(), uint64_t{0});
 }

@@ -259,7 +259,6 @@ Result<> check_limits(const Point& point);
 // as doubles round larger ones, and the plan that they hand on would have other data.
 uint64_t random_seed();
 
-// Whether any point of the plan needs a device.
 bool needs_device(const Plan& plan);
 
 // Where a poll mode is chosen: what the threads that poll have.

@@ -134,7 +134,6 @@ constexpr InlineLimits kInlineLimits[] = {
     // EFA: a descriptor has room for so much.
     {.vendor = 0x1d0f, .write = 32, .send = 32, .datagram = 32, .latency = 32},
 };
-
 }  // namespace
 
 uint32_t inline_limit(uint32_t vendor_id, const Point& point) {

@@ -13,10 +13,8 @@
 namespace perf {
 
 // ---- the arena ----------------------------------------------------------------------------------
-namespace {
 constexpr size_t kMaxForeign = 32;
 constexpr uint16_t kAttemptStream = 1;  // of patterns: never that of a control run
-}  // namespace
 
 Result<Arena> Arena::enter(Client client, const SideOptions& options, const std::string& root) {
     if (!can(client.server(), kIsolationCapability))

@@ -7,13 +7,11 @@
 
 namespace perf::kv {
 
-namespace {
 // Drawn before anything is timed, and asked for over and over.
 constexpr size_t kDrawnKeys = 65536;
 constexpr uint64_t kAwaited = 1;  // wr_id of what a GET waits for
 constexpr uint64_t kMsToNs = 1'000'000;
 constexpr uint32_t kLongestWarmUpMs = 300;
-}  // namespace
 
 template <class C>
 class Exercise::Getter {
