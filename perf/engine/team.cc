@@ -3,6 +3,8 @@
 
 namespace perf {
 
+constexpr uint64_t kLookEvery = 20'000'000;  // ns, as the slices of a window
+
 uint64_t warmup_ns(const Point& point) {
     return std::min<uint64_t>(point.time_ms / 10 + 1, 300) * 1'000'000;
 }

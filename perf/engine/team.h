@@ -35,8 +35,6 @@ struct Shift {
 class Team {
   public:
     virtual ~Team() = default;
-    Team(const Team&) = delete;
-    Team& operator=(const Team&) = delete;
 
     [[nodiscard]] const Point& point() const { return point_; }
 
@@ -109,8 +107,6 @@ class Team {
 
   private:
     [[nodiscard]] bool expects() const;
-
-    static constexpr uint64_t kLookEvery = 20'000'000;  // ns, as the slices of a window
 
     uint64_t looks_ = 0;
     uint64_t due_ns_ = UINT64_MAX;

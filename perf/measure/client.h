@@ -28,6 +28,11 @@ struct Stretch {
     std::vector<Part> parts;
     Histogram latencies;
 };
+// Messages forward and in reverse, by the clock of the side that counts them. The sender counts what
+// has completed. What a TCP socket took is on its way yet, and what an unreliable transport took may
+// be lost: there the receiver counts.
+using Mark = std::array<Reading, 2>;
+
 
 class Client {
   public:
@@ -97,11 +102,6 @@ class Client {
     [[nodiscard]] Account& account() { return account_; }
 
   private:
-    // Messages forward and in reverse, by the clock of the side that counts them. The sender counts
-    // what has completed. What a TCP socket took is on its way yet, and what an unreliable transport
-    // took may be lost: there the receiver counts.
-    using Mark = std::array<Reading, 2>;
-
     Client(Control control, const SideOptions& options)
         : control_(std::move(control)), options_(options) {}
 
@@ -117,16 +117,9 @@ class Client {
     Result<> verify_left();
     Result<> verify_of(Side poster, Round round);
     Result<Mark> mark(bool must_ask = false);
-    static Result<> check_order(const Mark& earlier, const Mark& later);
     Part part_of(Direction direction, const Posted& posted);
-    static Part part_between(Direction direction, const Mark& opened, const Mark& closed);
 
     [[nodiscard]] bool posts(Side side) const { return posts_data(result_.point, side); }
-
-    // Whether what the measurement leaves in memory is checked. An older server does not know how.
-    [[nodiscard]] bool checks_left() const {
-        return looks_at_memory(result_.point) && can(server_, "load");
-    }
 
     // When our own threads have nothing left to post: by iterations its measurement may be whole.
     [[nodiscard]] bool server_goes_on() const {

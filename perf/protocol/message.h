@@ -151,9 +151,6 @@ struct Checked {
     std::optional<Wrong> wrong;  // the first one
 };
 
-// The capability of a server that lets itself be used for negative tests (suites/isolate/).
-inline constexpr std::string_view kIsolationCapability = "isolation";
-
 // The page that a server exposes for negative tests. Its first pattern is that of round 0.
 struct Exposure {
     uint64_t address = 0;

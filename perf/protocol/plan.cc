@@ -262,10 +262,10 @@ Result<> check_limits(const Point& point) {
     TRY(point.mode == Mode::Latency ? check_latency_limits(point) : check_bandwidth_limits(point));
     TRY(require(point.threads >= 1 && point.threads <= std::min(kMaxThreads, point.qps),
                 "threads"));
-    TRY(require(point.marks.traffic_class <= kMaxTrafficClass, "traffic class"));
-    TRY(require(point.marks.service_level <= kMaxServiceLevel, "service level"));
-    TRY(require(point.marks.flow_label <= kMaxFlowLabel, "flow label"));
-    TRY(require(point.marks.pkey_index <= kMaxPkeyIndex, "pkey index"));
+    TRY(require(point.marks.traffic_class <= 0xff, "traffic class"));
+    TRY(require(point.marks.service_level <= 0xf, "service level"));
+    TRY(require(point.marks.flow_label <= 0xfffff, "flow label"));
+    TRY(require(point.marks.pkey_index <= 0xffff, "pkey index"));
     if (point.connect == Connect::Cm && point.marks.pkey_index != 0)
         return make_error(Code::BadInput, "point: rdma_cm chooses the partition by the address");
     TRY(require(point.reads <= kMaxReads, "reads"));

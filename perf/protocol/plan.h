@@ -128,11 +128,6 @@ struct Marks {
     bool operator==(const Marks&) const = default;
 };
 
-inline constexpr uint32_t kMaxTrafficClass = 0xff;
-inline constexpr uint32_t kMaxServiceLevel = 0xf;
-inline constexpr uint32_t kMaxFlowLabel = 0xfffff;
-inline constexpr uint32_t kMaxPkeyIndex = 0xffff;
-
 // How queue pairs learn of each other: by values on the control connection, or by rdma_cm (RC only;
 // the only way of iWARP).
 enum class Connect { Exchange, Cm };

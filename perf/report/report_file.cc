@@ -63,9 +63,7 @@ Result<Series> new_series(const Json& point) {
             std::ranges::count(kIgnored, name) != 0)
             continue;
         // What older programs could not vary is what they did.
-        const auto* ordinary =
-            std::ranges::find(kOrdinary, name, &std::pair<std::string_view, Json>::first);
-        if (ordinary != std::end(kOrdinary) && ordinary->second == value)
+        if (std::ranges::count(kOrdinary, std::pair<std::string_view, Json>(name, value)) != 0)
             continue;
         identity[name] = value;
         if (std::ranges::count(kNamed, name) == 0)

@@ -49,15 +49,13 @@ void tune(int fd) {
 }
 
 // One end of a connection (getsockname or getpeername).
-template <class NameOf>
-std::optional<Address> address_of(int fd, NameOf name_of_end) {
+std::optional<Address> address_of(int fd, int (*name_of_end)(int, sockaddr*, socklen_t*)) {
     SocketAddress end;
     return name_of_end(fd, end.get(), &end.length) == 0 ? from_sockaddr(end.get()) : std::nullopt;
 }
 
 // One end of a connection, with another port.
-template <class NameOf>
-SocketAddress beside(int fd, NameOf name_of_end, uint16_t port) {
+SocketAddress beside(int fd, int (*name_of_end)(int, sockaddr*, socklen_t*), uint16_t port) {
     SocketAddress address;
     const bool known = name_of_end(fd, address.get(), &address.length) == 0;
     if (!known || (address.raw.ss_family != AF_INET && address.raw.ss_family != AF_INET6))

@@ -109,13 +109,6 @@ constexpr bool takes_receives(const Point& point) {
     return is_send(point.verb) || writes_with_immediate(point);
 }
 
-// The window of a measurement by time counts what arrives: what a sender has done with is in the
-// kernel yet over TCP, and may be lost over others.
-constexpr bool counts_arrivals(const Point& point) {
-    return point.transport == Transport::Tcp ||
-           (!is_reliable(point.transport) && takes_receives(point));
-}
-
 // Who posts the work requests.
 constexpr bool posts_data(const Point& point, Side side) {
     if (is_ping_pong(point) || point.direction == Direction::Both)

@@ -17,7 +17,7 @@ constexpr size_t kMaxForeign = 32;
 constexpr uint16_t kAttemptStream = 1;  // of patterns: never that of a control run
 
 Result<Arena> Arena::enter(Client client, const SideOptions& options, const std::string& root) {
-    if (!can(client.server(), kIsolationCapability))
+    if (!can(client.server(), kServedIsolation.capability))
         return make_error(Code::BadInput, "the server does not take part in isolation tests")
             .advise("start it with: rdma-perf serve --allow-isolation-tests --bind ADDRESS");
     Region region =
@@ -142,6 +142,14 @@ ptrdiff_t count(const Trials& trials, IsolationVerdict verdict) {
     return std::ranges::count(
         trials, verdict, [](const Trial& trial) { return trial.outcome.verdict; });
 }
+
+std::string counts_text(const Trials& trials) {
+    return fmt::format("{} failed, {} findings, {} passed, {} not applicable\n",
+                       count(trials, IsolationVerdict::Fail),
+                       count(trials, IsolationVerdict::Finding),
+                       count(trials, IsolationVerdict::Pass),
+                       count(trials, IsolationVerdict::NotApplicable));
+}
 }  // namespace
 
 Result<> try_isolation(Arena& arena, const std::function<void(Trial)>& take) {
@@ -164,14 +172,6 @@ std::string to_text(const Trial& trial) {
     if (!outcome.fix.empty())
         out += fmt::format("{:<14} {:<16} -> {}\n", "", "", outcome.fix);
     return out;
-}
-
-std::string counts_text(const Trials& trials) {
-    return fmt::format("{} failed, {} findings, {} passed, {} not applicable\n",
-                       count(trials, IsolationVerdict::Fail),
-                       count(trials, IsolationVerdict::Finding),
-                       count(trials, IsolationVerdict::Pass),
-                       count(trials, IsolationVerdict::NotApplicable));
 }
 
 Json to_json(const Trials& trials, const std::string& peer) {

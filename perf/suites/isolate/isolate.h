@@ -165,7 +165,6 @@ Result<> try_isolation(Arena& arena, const std::function<void(Trial)>& take);
 bool any_violation(const Trials& trials);
 
 std::string to_text(const Trial& trial);
-std::string counts_text(const Trials& trials);
 Json to_json(const Trials& trials, const std::string& peer);  // members of the document
 
 // The server's half (target.cc): one page is exposed until the client releases it.

@@ -162,7 +162,7 @@ class IsolationHalf : public ServerHalf {
 
 const ServedSuite kServedIsolation = {
     .what = "isolation tests",
-    .capability = kIsolationCapability,
+    .capability = "isolation",
     .takes_part = [](const SideOptions& options) { return options.allow_isolation_tests; },
     .messages = kMessages,
     .make = [](const Lent& lent) -> std::unique_ptr<ServerHalf> {

@@ -122,7 +122,7 @@ class Exercise::Getter {
 Result<std::unique_ptr<Exercise>> Exercise::open(perf::Client& client,
                                                  const Plan& plan,
                                                  std::chrono::milliseconds timeout) {
-    if (!can(client.server(), kCapability))
+    if (!can(client.server(), kServedExercise.capability))
         return make_error(Code::Unsupported,
                           "the server (version {}) has no key-value exercise",
                           client.server().version)

@@ -100,11 +100,8 @@ RatioEstimate read_over_send(const Findings& findings) {
                           sample_of(findings, Method::Read, kColumns[0]));
 }
 
-MedianEstimate estimate(const Findings& findings, Method method, const Column& column) {
-    return estimate_median(sample_of(findings, method, column));
-}
-
-std::string cell(const Column& column, const MedianEstimate& estimate) {
+std::string cell(const Findings& findings, Method method, const Column& column) {
+    const MedianEstimate estimate = estimate_median(sample_of(findings, method, column));
     if (estimate.n == 0)
         return "-";
     const auto number = [&](double value) {
@@ -141,7 +138,7 @@ Json json_of(const Trial& trial) {
 Json summary_of(const Findings& findings, Method method) {
     Json out = Json::object();
     for (const Column& column : kColumns) {
-        if (const auto found = estimate(findings, method, column); found.n != 0)
+        if (const auto found = estimate_median(sample_of(findings, method, column)); found.n != 0)
             out[std::string(column.name)] = {
                 {"median", found.median}, {"ci95", perf::to_json(found.interval)}, {"n", found.n}};
     }
@@ -197,7 +194,7 @@ std::string table_of(const Findings& findings) {
     for (const Method method : {Method::Send, Method::Read}) {
         out += fmt::format("\n{:<6}", name_of(method));
         for (const Column& column : kColumns)
-            out += fmt::format("  {:>24}", cell(column, estimate(findings, method, column)));
+            out += fmt::format("  {:>24}", cell(findings, method, column));
     }
     const RatioEstimate ratio = read_over_send(findings);
     out += fmt::format("\nread/send, gets per second: {:.3f}", ratio.ratio);

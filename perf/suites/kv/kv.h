@@ -38,7 +38,6 @@ std::function<Result<Plan>()> declare_plan(CLI::App& app);
 // ---- messages (server.cc; docs/rdma-perf/protocol.md) -------------------------------------------
 // As message.h has those of points. A GET of method "send" is a message of 8 bytes, the key; the
 // answer is its slot (table.h).
-inline constexpr std::string_view kCapability = "kv";  // of a server that has these messages
 
 // Of the answer to kv_open, or kv_open itself: the one endpoint.
 Result<Endpoint> the_endpoint(std::vector<Endpoint> endpoints);

@@ -156,7 +156,7 @@ class ExerciseHalf : public ServerHalf {
 
 const ServedSuite kServedExercise = {
     .what = "the key-value exercise",
-    .capability = kCapability,
+    .capability = "kv",
     .takes_part = [](const SideOptions&) { return true; },
     .messages = kExchange,
     .make = [](const Lent& lent) -> std::unique_ptr<ServerHalf> {

@@ -275,7 +275,7 @@ TEST_F(HostileKv, ClientThatGoesEndsTheSession) {
 // Answers hello and device, then as it is told, then hangs up; what the client makes of it.
 Hello hello_with_kv() {
     Hello hello = own_hello();
-    hello.capabilities.emplace_back(kCapability);
+    hello.capabilities.emplace_back(kServedExercise.capability);
     return hello;
 }
 
