@@ -125,9 +125,8 @@ GidChoice choose_gid(const GidTable& rows, const LocalAddresses& addresses, cons
     const Judge judge{addresses, query};
     GidChoice choice;
     for (size_t i = 0; i < rows.size(); ++i) {
-        GidVerdict verdict = judge.judge(rows[i]);
-        verdict.row = i;
-        choice.verdicts.push_back(std::move(verdict));
+        choice.verdicts.push_back(judge.judge(rows[i]));
+        choice.verdicts.back().row = i;
     }
     // The first of equals wins: the lower index of the device that comes first by name.
     const auto best = std::ranges::max_element(choice.verdicts, {}, &GidVerdict::rank);

@@ -79,11 +79,6 @@ void Crew::clear_news() noexcept {
     (void)::eventfd_read(news_.get(), &ignored);
 }
 
-bool Crew::all_drained() const {
-    return std::ranges::none_of(hands_,
-                                [](const Hand& hand) { return hand.state_ == Hand::State::Works; });
-}
-
 const Ending* Crew::failure() const {
     const auto bad = std::ranges::find_if(
         hands_, [](const Hand& hand) { return hand.has_ended() && !hand.ending_.good(); });

@@ -149,6 +149,8 @@ class Crew {
 
         enum class State : uint8_t { Works, Drained, Ended };
 
+        [[nodiscard]] bool works() const { return state_ == State::Works; }
+
         [[nodiscard]] bool has_ended() const { return state_ == State::Ended; }
 
         // It may block in a read of its channel, and has a word.
@@ -182,7 +184,7 @@ class Crew {
 
     void clear_news() noexcept;
 
-    [[nodiscard]] bool all_drained() const;
+    [[nodiscard]] bool all_drained() const { return std::ranges::none_of(hands_, &Hand::works); }
 
     [[nodiscard]] bool all_ended() const { return std::ranges::all_of(hands_, &Hand::has_ended); }
 

@@ -48,10 +48,6 @@ Histogram Histogram::since(const Histogram& earlier) const {
     return later;
 }
 
-double Histogram::mean() const {
-    return count_ == 0 ? 0 : sum_ / static_cast<double>(count_);
-}
-
 uint64_t Histogram::quantile(double fraction) const {
     if (count_ == 0)
         return 0;

@@ -37,7 +37,9 @@ class Histogram {
 
     [[nodiscard]] uint64_t max() const { return max_; }
 
-    [[nodiscard]] double mean() const;
+    [[nodiscard]] double mean() const {
+        return count_ == 0 ? 0 : sum_ / static_cast<double>(count_);
+    }
 
     // The smallest recorded value (to 0.1 %) that at least `fraction` of all samples do not exceed:
     // quantile(0.5) is the median, quantile(1) is max(). 0 without samples.

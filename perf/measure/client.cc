@@ -336,8 +336,7 @@ Result<> Client::stop() {
 Result<> Client::take_stopped() {
     // It is there, but for its end, or late.
     const bool late = now_ns() >= std::exchange(answer_due_ns_, UINT64_MAX);
-    const Json stopped =
-        TRY(control_.expect("stopped", late ? Deadline::in(std::chrono::seconds(0)) : step()));
+    const Json stopped = TRY(control_.expect("stopped", late ? Deadline::now() : step()));
     if (ends_with_server())
         result_.usage.client = account_.end();
     result_.usage.server = TRY(parse_usage(stopped));

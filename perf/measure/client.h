@@ -14,7 +14,6 @@
 #include <string_view>
 #include <vector>
 
-#include "netns/base/json.h"
 #include "perf/engine/team.h"
 #include "perf/measure/options.h"
 #include "perf/measure/result.h"
@@ -28,11 +27,11 @@ struct Stretch {
     std::vector<Part> parts;
     Histogram latencies;
 };
+
 // Messages forward and in reverse, by the clock of the side that counts them. The sender counts what
 // has completed. What a TCP socket took is on its way yet, and what an unreliable transport took may
 // be lost: there the receiver counts.
 using Mark = std::array<Reading, 2>;
-
 
 class Client {
   public:

@@ -161,17 +161,6 @@ std::string remarks(const PointUsage& usage, const std::optional<LimitShare>& sh
 }
 
 // ---- metrics ------------------------------------------------------------------------------------
-std::optional<double> rate_of(const PointResult& result) {
-    if (!result.bandwidth)
-        return std::nullopt;
-    return messages_per_second(*result.bandwidth);
-}
-
-std::optional<double> bandwidth_of(const PointResult& result) {
-    const auto rate = rate_of(result);
-    return rate ? std::optional(*rate * result.point.size) : std::nullopt;
-}
-
 namespace {
 // Core-seconds per gigabyte, of both machines and with the warm-up in both. Of windows long enough
 // for the machines' clocks.

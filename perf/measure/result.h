@@ -170,8 +170,16 @@ struct Metric {
 std::span<const Metric> all_metrics();
 
 // What a result has of each kind; nothing if its point measures the other. Messages/s, bytes/s, ns.
-std::optional<double> rate_of(const PointResult& result);
-std::optional<double> bandwidth_of(const PointResult& result);
+inline std::optional<double> rate_of(const PointResult& result) {
+    if (!result.bandwidth)
+        return std::nullopt;
+    return messages_per_second(*result.bandwidth);
+}
+
+inline std::optional<double> bandwidth_of(const PointResult& result) {
+    const auto rate = rate_of(result);
+    return rate ? std::optional(*rate * result.point.size) : std::nullopt;
+}
 
 template <auto kMember>  // of LatencySummary
 std::optional<double> latency_of(const PointResult& result) {

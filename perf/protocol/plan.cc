@@ -197,17 +197,8 @@ bool needs_device(const Plan& plan) {
     return std::ranges::any_of(plan.transports, [](Transport t) { return needs_device(t); });
 }
 
-uint64_t stride_of(const Point& point, uint64_t lead) {
-    const uint64_t unit = point.size >= kPage ? kPage : kCacheLine;
-    return (point.size + kGuard + lead + unit - 1) / unit * unit;
-}
-
 uint64_t warmup_of(const Point& point, uint64_t iterations) {
     return std::min<uint64_t>(iterations / 10, 2UL * point.depth);
-}
-
-uint64_t iterations_of(const Point& point, uint32_t qp) {
-    return point.iterations / point.qps + (qp < point.iterations % point.qps ? 1 : 0);
 }
 
 namespace {

@@ -230,7 +230,11 @@ inline constexpr uint64_t kPage = 4096;
 inline constexpr uint64_t kCacheLine = 64;
 inline constexpr uint64_t kGuard = 64;
 inline constexpr uint64_t kGrhSize = 40;
-uint64_t stride_of(const Point& point, uint64_t lead);
+
+constexpr uint64_t stride_of(const Point& point, uint64_t lead) {
+    const uint64_t unit = point.size >= kPage ? kPage : kCacheLine;
+    return (point.size + kGuard + lead + unit - 1) / unit * unit;
+}
 
 // Messages that one completion stands for.
 constexpr uint32_t signal_of(const Point& point) {
@@ -269,7 +273,9 @@ Poll resolve_poll(const Point& point, const PollPlace& place);
 uint64_t warmup_of(const Point& point, uint64_t iterations);
 
 // Measured messages of one queue pair: an equal share, the first ones take what is left over.
-uint64_t iterations_of(const Point& point, uint32_t qp);
+constexpr uint64_t iterations_of(const Point& point, uint32_t qp) {
+    return point.iterations / point.qps + (qp < point.iterations % point.qps ? 1 : 0);
+}
 
 // "hybrid:20us", and the reverse; "hybrid" alone: kDefaultSpinUs.
 std::string name_of(const Poll& poll);

@@ -57,10 +57,6 @@ inline constexpr auto kFields<Plan> =
                field<&Plan::seed>("seed", Told::May),
                field<&Plan::reps>("reps", Told::May)};
 
-Json time_json(uint32_t time_ms) {
-    return time_ms == kForever ? Json("forever") : Json(time_ms);
-}
-
 Json to_json(const Plan& plan) {
     return encode(plan);
 }

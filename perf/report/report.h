@@ -62,7 +62,9 @@ std::string human_size(uint64_t bytes);
 Json to_json(const Plan& plan);
 
 // Of a plan or point: a number, or "forever".
-Json time_json(uint32_t time_ms);
+inline Json time_json(uint32_t time_ms) {
+    return time_ms == kForever ? Json("forever") : Json(time_ms);
+}
 
 // Code::BadInput that names the member. The caller checks its limits (schedule.h).
 Result<Plan> parse_plan(const Json& json);

@@ -125,11 +125,10 @@ Result<UniqueFd> connect_one(const sockaddr& target,
 
 Result<std::vector<Listener>> listen_on(const std::vector<std::string>& addresses, uint16_t port) {
     std::vector<Listener> listeners;
-    if (!addresses.empty()) {
-        for (const auto& address : addresses)
-            listeners.push_back(TRY(listen_one(address, port)));
+    for (const auto& address : addresses)
+        listeners.push_back(TRY(listen_one(address, port)));
+    if (!addresses.empty())
         return listeners;
-    }
     listeners.push_back(TRY(listen_one("127.0.0.1", port)));
     // A namespace without IPv6 is no reason to refuse to serve.
     if (auto six = listen_one("::1", port); six)

@@ -226,20 +226,11 @@ Identity identity_of(const std::string& device,
     return identity;
 }
 
-void place_buffers(Device& device, const Buffers& memory) {
-    device.memory = memory;
-    device.info.memory = memory->kind.word;
-}
-
 PollPlace poll_place(const Device& device) {
     const auto set = device.near ? device.near : own_processors();
     // A machine with more processors than the set can hold has enough of them.
     return {.software = device.software,
             .processors = set ? static_cast<uint32_t>(CPU_COUNT(&*set)) : CPU_SETSIZE};
-}
-
-bool is_software(const ibv_device_attr& attr) {
-    return attr.vendor_id == kRxeVendor || attr.vendor_id == kSiwVendor;
 }
 
 std::optional<cpu_set_t> near_processors(const std::string& device, const std::string& sysfs) {

@@ -86,7 +86,10 @@ struct Device {
 };
 
 // The side has its buffers there.
-void place_buffers(Device& device, const Buffers& memory);
+inline void place_buffers(Device& device, const Buffers& memory) {
+    device.memory = memory;
+    device.info.memory = memory->kind.word;
+}
 
 // Where loops of this process wait for the device's completions.
 PollPlace poll_place(const Device& device);
@@ -94,7 +97,10 @@ PollPlace poll_place(const Device& device);
 // Software devices report these vendor ids.
 inline constexpr uint32_t kRxeVendor = 0xffffff;
 inline constexpr uint32_t kSiwVendor = 0x626d74;
-bool is_software(const ibv_device_attr& attr);
+
+inline bool is_software(const ibv_device_attr& attr) {
+    return attr.vendor_id == kRxeVendor || attr.vendor_id == kSiwVendor;
+}
 
 // The processors of the adapter's NUMA node that the calling thread may run on. Nothing where these
 // are all that it may run on, or none, or where sysfs does not say.
