@@ -17,6 +17,7 @@ namespace perf {
 
 #define DECLARE(suite) extern const Suite suite;
 RDMA_PERF_SUITES(DECLARE)
+#undef DECLARE
 
 namespace {
 enum class Use : uint8_t { Points, Load };
@@ -195,6 +196,7 @@ Exit run_command(const Command& command, const Surroundings& around) {
 std::span<const Suite* const> all_suites() {
 #define ADDRESS(suite) &suite,
     static constexpr const Suite* kSuites[] = {RDMA_PERF_SUITES(ADDRESS)};
+#undef ADDRESS
     return kSuites;
 }
 
