@@ -81,7 +81,7 @@ def check(paths, areas, jobs, units, read, tests=()):
 
 
 # Started by tests/lab/power-loss; and by hand, for figures (CONTRIBUTING.md).
-ELSEWHERE = {"power-loss.sh", "bench-attach.sh", "bench-crowd.sh", "bench-duel.sh", "bench-shim.sh"}
+ELSEWHERE = {"arm64.sh", "power-loss.sh", "bench-attach.sh", "bench-crowd.sh", "bench-duel.sh", "bench-shim.sh"}
 
 
 def main():

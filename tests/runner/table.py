@@ -45,7 +45,8 @@ AREAS = {
     "power-loss": ["tests/lab/power-loss"],
     "newest-libc": ["tests/lab/newest-libc", "tests/lab/lib/chroot.sh"],
     "compilers": ["tests/lab/compilers", "tests/lab/lib/chroot.sh"],
-    "arm64": ["tests/lab/arm64", "tests/lab/lib/chroot.sh", "cmake/arm64.cmake"],
+    "arm64": ["tests/lab/arm64", "tests/lab/guest/arm64", "tests/lab/lib/arm64-guest.sh", "tests/lab/lib/chroot.sh", "tests/lab/scenarios/arm64.sh",
+              "cmake/arm64.cmake"],
     "next": ["tests/lab/trees/next"],
     "next-engines": ["tests/lab/trees/next-engines"],
 }
@@ -245,7 +246,7 @@ JOBS = [
     *(host(f"compilers {suite}", "tests/lab/compilers", suite, rung="lab", form="full", seconds=1500,
            sees=f"build core units contract fuzz bench perf running doctor runtime confine {MODES} compilers", cpus=2) for suite in ("trixie", "sid")),
     # The unit tests run some ten times slower there: QEMU translates each instruction.
-    host("arm64", "tests/lab/arm64", rung="lab", form="full", seconds=2400, sees="build core units confine packaging arm64", cpus=2, timeout=14400),
+    host("arm64", "tests/lab/arm64", rung="lab", form="full", seconds=2400, sees="build core units confine packaging running softroce perf arm64", cpus=2, timeout=14400),
     host("sanitizer asan", "asan", rung="unit", form="full", seconds=900, sees=EVERYTHING, cpus=2),
     # GCC 12's thread sanitizer does not start where addresses are drawn from more than it knows, as new kernels do.
     host("sanitizer tsan", "tsan", "setarch", "-R", rung="unit", form="full", seconds=900, sees=EVERYTHING, cpus=2),
