@@ -13,8 +13,8 @@ namespace perf {
 
 namespace {
 constexpr uint32_t kPingPongSends = 4 * kSignalEvery;
-// A credit is for half of the depth, and there are never more messages than twice the depth without
-// one (Hot::room): four under way, six where the half is rounded down.
+// A credit is for half of the depth or more, and there are never more messages than twice the depth
+// or two credits without one (Hot::room): four under way, six where the half is rounded down.
 constexpr uint32_t kCreditsUnderWay = 8;
 
 // The least access that the point needs.
@@ -82,14 +82,6 @@ ibv_qp_type type_of(Transport transport) {
 // Any value will do: a queue key keeps strangers' datagrams out, and only by chance.
 constexpr uint32_t kQueueKey = 0x1ee7a11;
 
-// Bandwidth of SEND over iWARP: nothing there holds a sender back. Its sends complete once TCP has
-// them, and one that finds no receive ends the connection (RFC 5041, 7.2: no buffer available),
-// where InfiniBand would answer RNR and try again. So the receiver grants what it has room for: a
-// credit, an empty SEND, for each so many messages that it has taken.
-bool needs_credits(const Device& device, const Point& point) {
-    return device.info.iwarp && point.mode == Mode::Bandwidth && is_send(point.verb);
-}
-
 struct QueueDepths {
     uint32_t sends = 0;
     uint32_t receives = 0;
@@ -107,6 +99,10 @@ QueueDepths queue_depths(const Point& point, Side side, bool by_credits) {
     return {.sends = std::max(sends, 1U), .receives = receives};
 }
 }  // namespace
+
+bool needs_credits(const Device& device, const Point& point) {
+    return device.info.iwarp && point.mode == Mode::Bandwidth && is_send(point.verb);
+}
 
 Result<Lane> Lane::create(const SideSetup& setup, const Group& group, LaneId id) {
     const auto& [device, point, side, cm] = setup;
@@ -128,8 +124,9 @@ Result<Lane> Lane::create(const SideSetup& setup, const Group& group, LaneId id)
     if (device.signals_all || device.attr.vendor_id == kSiwVendor)
         lane.signal_every = 1;
     if (needs_credits(device, point)) {
-        lane.messages_per_credit = std::max(point.depth / 2, 1U);
-        lane.hot.room = 2UL * point.depth;
+        const uint32_t each = point.credit != 0 ? point.credit : point.depth / 2;
+        lane.messages_per_credit = std::clamp(each, 1U, stream_receives(point) / 2);
+        lane.hot.room = 2UL * std::max(point.depth, lane.messages_per_credit);
     }
     TRY(lane.create_queue_pair(device, group));
     TRY(cm != nullptr ? cm->init(lane.cm_queue(0))

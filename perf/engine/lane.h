@@ -19,6 +19,12 @@ namespace perf {
 
 struct Group;
 
+// Bandwidth of SEND over iWARP: nothing there holds a sender back. Its sends complete once TCP has
+// them, and one that finds no receive ends the connection (RFC 5041, 7.2: no buffer available),
+// where InfiniBand would answer RNR and try again. So the receiver grants what it has room for: a
+// credit, an empty SEND, for each so many messages that it has taken.
+bool needs_credits(const Device& device, const Point& point);
+
 // All that the lanes of a side are made of. For one call: it refers to the caller's.
 struct SideSetup {
     const Device& device;

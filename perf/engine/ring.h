@@ -46,22 +46,26 @@ inline uint32_t in_whole_rings(const Point& point, uint32_t receives) {
     return (receives + point.slots - 1) / point.slots * point.slots;
 }
 
-// How many receives a side keeps posted, in whole rings.
-inline uint32_t receives_of(const Point& point, Side side) {
-    constexpr uint32_t kPingPongReceives = 64;
-    constexpr uint32_t kCredits = 4;
+// The receives of a stream of bandwidth. Twice the depth at least: the sender may run ahead of the
+// receiver's reposting. Several queue pairs share the rate, and so what it takes to outlast a pause
+// of the receiver.
+inline uint32_t stream_receives(const Point& point) {
     // perftest's, too: at 10 to 20 million messages a second they last for as long as a tick of
     // the timer or a yield keeps the receiver from its queue. A sender that finds none waits for
     // 0.64 ms.
     constexpr uint32_t kStreamReceives = 512;
+    return std::max(2 * point.depth, kStreamReceives / point.qps);
+}
+
+// How many receives a side keeps posted, in whole rings.
+inline uint32_t receives_of(const Point& point, Side side) {
+    constexpr uint32_t kPingPongReceives = 64;
+    constexpr uint32_t kCredits = 4;
     if (fetches(point.verb) || !has_in(point, side))
         return 0;
     if (arrives_by_credit(point))
         return kCredits;
-    // Twice the depth at least: the sender may run ahead of the receiver's reposting. Several queue
-    // pairs share the rate, and so what it takes to outlast a pause of the receiver.
-    const uint32_t of_stream = std::max(2 * point.depth, kStreamReceives / point.qps);
-    return in_whole_rings(point, is_ping_pong(point) ? kPingPongReceives : of_stream);
+    return in_whole_rings(point, is_ping_pong(point) ? kPingPongReceives : stream_receives(point));
 }
 
 // How many of them a stream posts again at once. The rest, three quarters at least, takes what

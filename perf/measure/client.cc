@@ -125,6 +125,9 @@ Result<> Client::open(const Point& point) {
     sent_by_server_.clear();
     // A server's patience begins again with each `mark`: to it a point without an end has an hour.
     Point wish = point;
+    // Each costs as much as a small message: the fewest that the receives allow.
+    if (device_ && needs_credits(*device_, point) && can(server_, "credit"))
+        wish.credit = result_.point.credit = stream_receives(point) / 2;
     wish.time_ms = std::min(point.time_ms, kMaxTimeMs);
     return needs_device(point.transport) ? open_verbs(wish) : open_tcp(wish);
 }

@@ -151,7 +151,8 @@ inline constexpr auto kFields<Point> =
                field<&Point::marks, &Marks::pkey_index>("pkey_index", Told::Later),
                field<&Point::reads>("reads", Told::Later),
                field<&Point::inline_bytes>("inline_bytes", Told::Later),
-               field<&Point::signal>("signal", Told::Later)};
+               field<&Point::signal>("signal", Told::Later),
+               field<&Point::credit>("credit", Told::Later)};
 template <>
 inline constexpr auto kFields<Endpoint> =
     std::array{field<&Endpoint::qpn>("qpn", Told::Always, 0, k24Bits),
@@ -251,11 +252,11 @@ Hello own_hello() {
             .version = RDMA_VERSION,
             .host = known ? names.nodename : "?",
             .kernel = known ? names.release : "?",
-            .capabilities = {"rc",       "uc",     "ud",        "tcp",      "write",
-                             "read",     "send",   "write_imm", "send_imm", "fetch_add",
-                             "cmp_swap", "bw",     "lat",       "verify",   "qps",
-                             "reverse",  "both",   "rate",      "cm",       "marks",
-                             "reads",    "inline", "signal",    "load",     "srd"},
+            .capabilities = {"rc",   "uc",        "ud",       "tcp",       "write",    "read",
+                             "send", "write_imm", "send_imm", "fetch_add", "cmp_swap", "bw",
+                             "lat",  "verify",    "qps",      "reverse",   "both",     "rate",
+                             "cm",   "marks",     "reads",    "inline",    "signal",   "load",
+                             "srd",  "credit"},
             .machine = read_line("/proc/sys/kernel/random/boot_id").value_or(""),
             .platform = own_platform()};
 }

@@ -220,6 +220,7 @@ struct Point {
     uint32_t reads = 0;                         // in flight; 0: as many as both devices can
     std::optional<uint32_t> inline_bytes = {};  // none: what the lane thinks best
     uint32_t signal = 0;  // messages for each completion; 0: the batch, else a multiple or a part
+    uint32_t credit = 0;  // messages for each credit (lane.cc), if there are any; 0: half the depth
     std::optional<Load> load = {};  // of latency; the client's, and no server's concern
 };
 

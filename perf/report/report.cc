@@ -168,6 +168,7 @@ std::string result_text(const Measured& measured, const Point& point) {
 
 Json point_json(const PointResult& result) {
     Json point = to_json(result.point);
+    point.erase("credit");  // no setting
     point["time_ms"] = time_json(result.point.time_ms);
     point["with"] = name_of(result.point.load);
     point["clients"] = result.clients;

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "perf/verbs/device.h"
 #include "tests/unit/perf/fake_objects.h"
 
 namespace test {

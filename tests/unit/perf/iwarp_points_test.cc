@@ -147,6 +147,7 @@ struct IwarpShape {
     Direction direction = Direction::Forward;
     PollMode poll = PollMode::Yield;
     uint32_t signal = 0;
+    uint32_t credit = 0;
 };
 
 Point point_of(const IwarpShape& shape, uint32_t iterations, uint32_t time_ms) {
@@ -164,7 +165,9 @@ Point point_of(const IwarpShape& shape, uint32_t iterations, uint32_t time_ms) {
         plan.depths = {shape.depth};
     plan.connect = Connect::Cm;
     plan.signal = shape.signal;
-    return expand(plan).front();
+    Point point = expand(plan).front();
+    point.credit = shape.credit;
+    return point;
 }
 
 std::string name_of_shape(const testing::TestParamInfo<IwarpShape>& shape) {
@@ -201,6 +204,12 @@ INSTANTIATE_TEST_SUITE_P(
         IwarpShape{.name = "DepthThree", .depth = 3},
         IwarpShape{.name = "FewSignals", .depth = 16, .signal = 16},
         IwarpShape{.name = "ManySignals", .depth = 16, .qps = 2, .signal = 2},
+        IwarpShape{.name = "FewCredits", .credit = 256},
+        IwarpShape{.name = "CreditsOfAStrangePeer",
+                   .depth = 16,
+                   .qps = 2,
+                   .direction = Direction::Both,
+                   .credit = UINT32_MAX},
         IwarpShape{.name = "Event", .poll = PollMode::Event},
         IwarpShape{.name = "Reverse", .direction = Direction::Reverse},
         IwarpShape{.name = "Both", .direction = Direction::Both},

@@ -57,7 +57,8 @@ TEST(Message, PointIsStrict) {
                    "pkey_index",
                    "reads",
                    "inline_bytes",
-                   "signal"});
+                   "signal",
+                   "credit"});
     Json point = good_point();
     point["size_bytes"] = 1ULL << 40U;
     EXPECT_FALSE(parse<Point>(point));
