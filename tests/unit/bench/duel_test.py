@@ -196,7 +196,8 @@ class Harness(unittest.TestCase):
         cell = {"data_ok": True, "mode": "bw", "size_bytes": 64, "ci95": [0.98, 1.01], "ratio": 1.0}
         self.assertTrue(duel.is_met(cell, False))
         self.assertFalse(duel.is_met(cell, True))
-        self.assertFalse(duel.is_met(cell | {"ci95": [0.98, 0.99]}, False))
+        self.assertTrue(duel.is_met(cell | {"ci95": [0.996, 0.997]}, False))
+        self.assertFalse(duel.is_met(cell | {"ci95": [0.98, 0.994]}, False))
         self.assertFalse(duel.is_met(cell | {"ci95": [0.96, 1.2]}, False))
         self.assertFalse(duel.is_met(cell | {"ci95": None}, False))
         self.assertTrue(duel.is_met(cell | {"mode": "lat", "ci95": [0.5, 1.02]}, False))
