@@ -227,11 +227,12 @@ class Completer : public Lookout {
         if (count != 0)
             return count > 0 ? Wake::Completions : Wake::Failed;
         if constexpr (kTakesEvents) {
-            if (idle_since_ == 0)
-                idle_since_ = now_ns();
-            const bool may_block = until_ns == UINT64_MAX && tick_ && tick_->runs();
-            if (may_block && queue_->take_event())
-                return Wake::Completions;
+            if (until_ns == UINT64_MAX && tick_ && tick_->runs()) {
+                if (idle_since_ == 0)
+                    idle_since_ = now_ns();
+                if (queue_->take_event())
+                    return Wake::Completions;
+            }
         }
         const Wake wake = look(out, count, queue_->fd(), until_ns);
         if constexpr (kTakesEvents) {
@@ -259,8 +260,7 @@ class Completer : public Lookout {
     uint64_t spin_ns_;
     std::optional<Tick> tick_;
     uint32_t sleeps_ = 0;
-    uint32_t credit_ =
-        16;  // one more for each yield that brought completions, one less for another
+    uint32_t credit_ = 16;  // one more for each yield that brought completions, else one less
 };
 
 // Calls body(completer) with the completer of the mode.

@@ -156,7 +156,7 @@ class Crew {
         // It may block in a read of its channel, and has a word.
         void hurry() noexcept {
             if (thread_.joinable())
-                (void)interrupt(thread_.native_handle());
+                interrupt(thread_.native_handle());
         }
 
         Crew* crew_;

@@ -15,8 +15,9 @@ bool handle_signal() noexcept {
 }
 }  // namespace
 
-bool interrupt(pthread_t thread) noexcept {
-    return handle_signal() && ::pthread_kill(thread, SIGURG) == 0;
+void interrupt(pthread_t thread) noexcept {
+    if (handle_signal())
+        (void)::pthread_kill(thread, SIGURG);
 }
 
 Tick::Tick() noexcept {

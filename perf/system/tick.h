@@ -11,9 +11,9 @@
 
 namespace perf {
 
-// Ends the call that the thread blocks in. False: SIGURG cannot be handled, see errno. A call that
-// is only about to begin is not ended: repeat it, or let the thread have a Tick.
-bool interrupt(pthread_t thread) noexcept;
+// Ends the call that the thread blocks in. A call that is only about to begin is not ended: repeat
+// it, or let the thread have a Tick.
+void interrupt(pthread_t thread) noexcept;
 
 // While it lives, each call of its thread blocks for 500 ms at most. So the thread need not ask
 // first, in a call of its own, whether it would block.

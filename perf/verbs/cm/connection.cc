@@ -272,7 +272,7 @@ Result<int> call_in_time(const std::function<int()>& call,
         outcome = wait_ready(over.get(), POLLIN, deadline, wait.stop, wait.control);
         pollfd done = {over.get(), POLLIN, 0};
         while (!outcome && ::poll(&done, 1, 0) == 0) {
-            (void)interrupt(caller);
+            interrupt(caller);
             (void)::poll(&done, 1, kSignalEveryMs);
         }
     });
