@@ -54,11 +54,11 @@ class CompleterTest : public testing::Test {
 
     void say_a_word() { ASSERT_EQ(::eventfd_write(word_.get(), 1), 0); }
 
-    template <PollMode kMode>
-    Wake wait_for(ScriptedQueue& queue) {
+    template <PollMode kMode, class Q>
+    Wake wait_for(Q& queue) {
         std::array<ibv_wc, 4> wc;
         int got = 0;
-        return Completer<kMode, ScriptedQueue>(queue, waiting).wait(wc, got);
+        return Completer<kMode, Q>(queue, waiting).wait(wc, got);
     }
 
     Waiting waiting;
@@ -164,20 +164,14 @@ struct EventfulQueue {
 
 TEST_F(CompleterTest, AsksForAnEventInOneCall) {
     EventfulQueue queue(1);
-    std::array<ibv_wc, 4> wc;
-    int got = 0;
-    EXPECT_EQ((Completer<PollMode::Event, EventfulQueue>(queue, waiting).wait(wc, got)),
-              Wake::Completions);
+    EXPECT_EQ(wait_for<PollMode::Event>(queue), Wake::Completions);
     EXPECT_EQ(queue.asks, 0U);
 }
 
 TEST_F(CompleterTest, HearsAWordThoughItsReadBlocks) {
     say_a_word();
     EventfulQueue queue(0);
-    std::array<ibv_wc, 4> wc;
-    int got = 0;
-    EXPECT_EQ((Completer<PollMode::Event, EventfulQueue>(queue, waiting).wait(wc, got)),
-              Wake::Word);
+    EXPECT_EQ(wait_for<PollMode::Event>(queue), Wake::Word);
     EXPECT_EQ(queue.asks, 1U);
 }
 
@@ -186,10 +180,7 @@ TEST_F(CompleterTest, NeverBlocksWithoutAWorkersWord) {
     waiting.word = -1;
     waiting.patience = 1ms;
     EventfulQueue queue(0);
-    std::array<ibv_wc, 4> wc;
-    int got = 0;
-    EXPECT_EQ((Completer<PollMode::Event, EventfulQueue>(queue, waiting).wait(wc, got)),
-              Wake::TimedOut);
+    EXPECT_EQ(wait_for<PollMode::Event>(queue), Wake::TimedOut);
 }
 
 // Between two polls a busy machine may have no processor for as long as patience lasts.
