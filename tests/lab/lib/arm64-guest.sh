@@ -38,8 +38,12 @@ make_arm64_guest() {
 b=/bin/busybox
 $b mount -t devtmpfs dev /dev
 for module in /modules/*; do $b insmod "$module"; done
-until [ -b /dev/vda ]; do $b usleep 100000; done
-$b mount -t ext4 /dev/vda /root
+tries=0
+until [ -b /dev/vda ] || [ $tries -ge 100 ]; do
+    tries=$((tries + 1))
+    $b usleep 100000
+done
+$b mount -t ext4 /dev/vda /root || exec $b poweroff -f
 $b mount --move /dev /root/dev
 exec $b switch_root /root /init
 INIT

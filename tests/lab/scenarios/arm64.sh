@@ -1,12 +1,7 @@
 #!/bin/bash
 # SoftRoCE on another processor: containers of bare bundles in two ways in, with verified traffic, an end by force, and no call outside of
 # the lists of netns/base/confine_calls.cc, whose numbers are others there. tests/lab/arm64 runs it.
-source "${BASH_SOURCE[0]%/*}/bundles-lib.sh"
-of_crun() { local runtime=crun; "$@"; }
-crun_start() { of_crun bundle_start "$@"; }
-crun_inside() { of_crun bundle_inside "$@"; }
-crun_init() { of_crun bundle_init "$@"; }
-crun_remove() { of_crun bundle_remove "$@"; }
+source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
 
 start() { attach "$1" mode=softroce parent=lab0 ip="10.9.0.$2/24"; }
 traffic() {
