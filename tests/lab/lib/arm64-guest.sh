@@ -4,8 +4,8 @@
 # QEMU of the chroot, which needs e2fsprogs, kmod, cpio and qemu-system-arm. Sourced, after chroot.sh.
 
 # What a scenario of bare bundles needs.
-arm64_packages=bash,busybox-static,coreutils,crun,findutils,gawk,grep,ibverbs-providers,ibverbs-utils,iproute2,jq,kmod,libmd0
-arm64_packages+=,libseccomp2,libstdc++6,linux-image-arm64,mount,procps,sed,util-linux
+arm64_packages=bash,busybox-static,coreutils,crun,findutils,gawk,grep,ibverbs-providers,ibverbs-utils,iproute2,jq,kmod,libc-bin
+arm64_packages+=,libmd0,librdmacm1t64,libseccomp2,libstdc++6,linux-image-arm64,mount,procps,sed,util-linux
 
 # make_arm64_guest PACKAGE.deb...: in the chroot's /guest. Nothing for arm64 runs before the guest does: packages are unpacked, and what
 # their scripts would do beyond that is done here.
@@ -19,8 +19,9 @@ make_arm64_guest() {
     rm -rf "$system"/usr/share/{doc,locale,man}
     ln -s gawk "$system/usr/bin/awk"
     echo 'root:x:0:0::/root:/bin/bash' >"$system/etc/passwd"
-    mkdir -p "$system"/{dev,proc,run,sys,tmp,root,src/tests/lab,usr/lib/lab/rootfs}
+    mkdir -p "$system"/{dev,proc,run,sys,tmp,root,src/{packaging,tests/lab},usr/lib/lab/rootfs}
     cp -r "$lab/scenarios" "$system/src/tests/lab/"
+    cp -r "$repository"/packaging/{image,project.json} "$system/src/packaging/"
     install -m 755 "$lab/guest/arm64" "$system/init"
     release=$(cd "$system/usr/lib/modules" && echo *)
     cp "$system/usr/lib/modules/$release"/vmlinuz* "$guest/kernel" || return

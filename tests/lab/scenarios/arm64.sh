@@ -1,9 +1,9 @@
 #!/bin/bash
-# SoftRoCE on another processor: containers of bare bundles in two ways in, with verified traffic, an end by force, and no call outside of
-# the lists of netns/base/confine_calls.cc, whose numbers are others there. tests/lab/arm64 runs it.
+# SoftRoCE on another processor: containers of bare bundles in two ways in, and of the image of rdma-perf, with verified traffic and an end
+# by force. No call is outside of the lists of netns/base/confine_calls.cc, whose numbers are others there. tests/lab/arm64 runs it.
 source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
 
-start() { attach "$1" mode=softroce parent=lab0 ip="10.9.0.$2/24"; }
+start() { attach "$1" mode=softroce parent=lab0 ip="10.9.0.$2/24" "${@:3}"; }
 traffic() {
     serve one 18600 rdma-perf serve --bind 10.9.0.1 --once &&
         inside two timeout 200 rdma-perf run 10.9.0.1 --verb write,send --mode bw --time 0.2s --size 4096 && served_once one
@@ -35,6 +35,18 @@ for engine in prepared crun; do
     refused "$engine: an annotation that there is not" nonsense attach three mode=softroce nonsense=1
     drop three
 done
+
+check "the image of rdma-perf is made of what is installed" "${BASH_SOURCE[0]%/tests/*}/packaging/image/make" "$work/image"
+engine=crun
+check "one starts" start one 1
+command=(rdma-perf serve --bind 10.9.0.2)
+check "a container of the image starts" start image 2 -- \
+    ".root.path = \"$work/image/root\" | del(.mounts[] | select(.destination == \"/usr/bin/rdma-perf\"))"
+equal "it runs the image's program" "$(rdma-perf --version)" "$(inside image rdma-perf --version)"
+check "it serves, verified" wait_for 60 inside one timeout 200 rdma-perf run 10.9.0.2 --verb write,send --mode bw --time 0.2s --size 4096
+drop one image
+same_world "nothing is left of it" "$work/before"
+
 dmesg | grep 'type=1326' >"$work/out"
 [[ ! -s $work/out ]]
 report $? "no call outside of the list" "$work/out"
