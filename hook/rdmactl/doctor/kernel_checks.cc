@@ -31,33 +31,22 @@ bool has_folder(Look& look, const std::string& path) {
     return look.site.host.files.list(look.at(path)).has_value();
 }
 
-// True if one of depmod's lists has the module: "kernel/.../rdma_rxe.ko.xz: ...".
-Result<bool> is_listed(Look& look, const std::string& list, const std::string& name) {
-    const auto text = look.site.host.files.read(look.at(list), kMaxModuleList);
-    if (!text && base::is_missing(text.error()))
-        return false;
-    if (!text)
-        return text.error();
+// Returns the line of modules.dep that has the module itself, and not as what another needs:
+// "kernel/.../rdma_rxe.ko.xz: ..." (depmod(8)). Empty if there is none.
+std::string_view line_of(std::string_view list, const std::string& name) {
     const std::string file = "/" + name + ".ko";
-    for (size_t at = text->find(file); at != std::string::npos; at = text->find(file, at + 1)) {
-        const size_t line = text->rfind('\n', at);
-        const size_t colon = text->find(':', line == std::string::npos ? 0 : line);
-        if (colon > at)
-            return true;  // the line's own module, not one that another needs
-    }
-    return false;
-}
-
-// Returns whether a line of modules.dep, which begins with a module and a colon, is of the kernel's
-// own module of that name (depmod(8)).
-bool is_of_kernel(std::string_view list, std::string_view file) {
     for (size_t at = list.find(file); at != list.npos; at = list.find(file, at + 1)) {
         const size_t line = list.rfind('\n', at) + 1;  // npos + 1: the first
-        const std::string_view before = list.substr(line, at - line);
-        if (before.starts_with("kernel/") && before.find(':') == before.npos)
-            return true;
+        if (list.find(':', line) > at)
+            return list.substr(line, list.find('\n', at) - line);
     }
-    return false;
+    return {};
+}
+
+// True if the line is of the kernel's own module. Other parts of kernel/ may be a vendor's: Ubuntu
+// 26.04 has the modules of DOCA in kernel/doca-ofed-26.01.
+bool is_of_kernel(std::string_view line) {
+    return line.starts_with("kernel/drivers/");
 }
 
 // The release of a kernel shows its distribution, and so which package has its modules, and which
@@ -94,15 +83,19 @@ Build build_of(std::string_view kernel) {
     return {.mark = "", .package = "the package of the kernel's modules", .without = ""};
 }
 
-std::string module_list(const std::string& kernel) {
-    return "/lib/modules/" + kernel + "/modules.dep";
+// Returns modules.dep of the kernel that runs; empty if there is none.
+Result<std::string> module_list(Look& look) {
+    const std::string path = "/lib/modules/" + TRY(release(look)) + "/modules.dep";
+    auto text = look.site.host.files.read(look.at(path), kMaxModuleList);
+    if (!text && base::is_missing(text.error()))
+        return std::string{};
+    return text;
 }
 
 // True if a module is loaded, or depmod's list has it.
 Result<bool> has_module(Look& look, const std::string& name) {
-    if (has_folder(look, "/sys/module/" + name))
-        return true;
-    return is_listed(look, module_list(TRY(release(look))), name);
+    return has_folder(look, "/sys/module/" + name) ||
+           !line_of(TRY(module_list(look)), name).empty();
 }
 
 // True if the kernel's own module is there and does not load. The modules of MLNX_OFED and DOCA take
@@ -111,17 +104,13 @@ Result<bool> has_module(Look& look, const std::string& name) {
 Result<bool> is_shut_out(Look& look, const std::string& name) {
     if (has_folder(look, "/sys/module/" + name))
         return false;
-    const auto list =
-        look.site.host.files.read(look.at(module_list(TRY(release(look)))), kMaxModuleList);
-    if (!list && base::is_missing(list.error()))
-        return false;
-    if (!list)
-        return list.error();
-    if (!is_of_kernel(*list, "/" + name + ".ko"))
+    const std::string list = TRY(module_list(look));
+    if (!is_of_kernel(line_of(list, name)))
         return false;
     if (has_folder(look, "/sys/module/ib_core"))
         return TRY(text_of(look, "/sys/module/ib_core/taint")).find('O') != std::string::npos;
-    return list->find("/ib_core.ko") != std::string::npos && !is_of_kernel(*list, "/ib_core.ko");
+    const std::string_view core = line_of(list, "ib_core");
+    return !core.empty() && !is_of_kernel(core);
 }
 
 // True if a module is loaded or the kernel loads it.

@@ -202,6 +202,7 @@ BUILT = {"to": "modinfo --field=filename mlx5_core", "out": "/lib/modules/k/upda
 IN_TREE = {"to": "modinfo --field=filename *", "out": "/lib/modules/k/kernel/drivers/net/ethernet/mellanox/mlx5/core/mlx5_core.ko.xz"}
 TAINT = "/sys/module/mlx5_core/taint"
 CORE = "/sys/module/ib_core/taint"
+KERNELS = "kernel/drivers/infiniband"
 
 
 @once
@@ -214,7 +215,7 @@ def drivers() -> Play:
 
     def rxe(core: str, own: str, taint: str = "") -> dict[str, Any]:
         """Where ib_core and rdma_rxe come from; the taint of an ib_core that is loaded."""
-        out = f"/lib/modules/k/{core}/drivers/infiniband/core/ib_core.ko.xz\n/lib/modules/k/{own}/drivers/infiniband/sw/rxe/rdma_rxe.ko.xz"
+        out = f"/lib/modules/k/{core}/ib_core.ko.xz\n/lib/modules/k/{own}/rdma_rxe.ko.xz"
         return host(DEBIAN, packages=HAS_ALL, files={CORE: taint} if taint else {}, answers=(
             {"to": "modinfo --field=filename ib_core rdma_rxe", "out": out}, HEALTHY))
 
@@ -232,10 +233,11 @@ def drivers() -> Play:
         "rebooted": nvidias("debian13", MELLANOX, BUILT, after_reboot={TAINT: "OE\n"}, variables={"rdma_allow_reboot": True}),
         "not-drained": shared({"to": "scheduler drain *", "rc": 1, "err": "no such node"}, NONE, variables=ROLL_OUT),
         "not-allowed": shared(NONE, group="connectx5", variables=ROLL_OUT | {"rdma_allow_reboot": False}),
-        "rxe-running": rxe("kernel", "kernel", "OE\n"),
-        "rxe-installed": rxe("updates/dkms", "kernel"),
-        "rxe-in-tree": rxe("kernel", "kernel", "\n"),
-        "rxe-to-load": rxe("kernel", "kernel"),
+        "rxe-running": rxe(KERNELS, KERNELS, "OE\n"),
+        "rxe-installed": rxe("updates/dkms", KERNELS),
+        "rxe-of-ubuntu": rxe("kernel/doca-ofed-26.01", KERNELS),
+        "rxe-in-tree": rxe(KERNELS, KERNELS, "\n"),
+        "rxe-to-load": rxe(KERNELS, KERNELS),
         "rxe-of-the-same": rxe("updates", "updates", "OE\n"),
     })
     return fleet.play("--tags", "rdma_host,softroce")
@@ -273,13 +275,15 @@ class Drivers(unittest.TestCase):
                 ("secure-boot", "mlx5_core of DOCA-OFED is built and does not run: see journalctl -k -g mlx5_core."),
                 # modprobe would fail, or has failed, with no word of why.
                 ("rxe-running", "ib_core of rxe-running is not the kernel's own (DOCA-OFED, MLNX_OFED), and rdma_rxe does not load beside it: put"),
-                ("rxe-installed", "ib_core of rxe-installed is not the kernel's own")):
+                ("rxe-installed", "ib_core of rxe-installed is not the kernel's own"),
+                ("rxe-of-ubuntu", "ib_core of rxe-of-ubuntu is not the kernel's own")):
             with self.subTest(name):
                 self.assertEqual(len(play.failures(name)), 1, play.failures(name))
                 self.assertIn(words, play.failures(name)[0])
-        for name in ("rxe-running", "rxe-installed", "rxe-in-tree", "rxe-to-load", "rxe-of-the-same"):
+        refused = ("rxe-running", "rxe-installed", "rxe-of-ubuntu")
+        for name in (*refused, "rxe-in-tree", "rxe-to-load", "rxe-of-the-same"):
             loaded = "rdma_rxe" in [args["name"] for args in play.asked(name, "modprobe")]
-            self.assertEqual(loaded, name not in ("rxe-running", "rxe-installed"), (name, play.failures(name)))
+            self.assertEqual(loaded, name not in refused, (name, play.failures(name)))
 
 
 # ---- several PFs, and offload ------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ constexpr char kSelinux[] =
 
 constexpr char kInTree[] = "kernel/drivers/infiniband/core";
 constexpr char kByDkms[] = "updates/dkms";
+constexpr char kByUbuntu[] = "kernel/doca-ofed-26.01";  // linux-main-modules-doca-ofed-26.01-*
 
 class DoctorStock : public Containers {
   protected:
@@ -116,8 +117,10 @@ TEST_F(DoctorStock, Ubuntu2604) {
 
 // The kernel's version is no reason there, and rdma.placement=host no way out.
 TEST_F(DoctorStock, Ubuntu2604WithDocaOfed) {
-    boot("7.0.0-22-generic", {"rdma_rxe", "siw"}, kByDkms);
-    for (const bool loaded : {false, true}) {
+    for (const auto& [core, loaded] :
+         {std::pair{kByDkms, false}, {kByUbuntu, false}, {kByUbuntu, true}}) {
+        SCOPED_TRACE(core);
+        boot("7.0.0-22-generic", {"rdma_rxe", "siw"}, core);
         if (loaded)
             put("/sys/module/ib_core/taint", "OE\n");
         const std::string line =
