@@ -25,7 +25,7 @@ def system(run: Run) -> str:
     run.tools.note(text_of(Path("/etc/os-release")))
     done = run.tools.run(["modinfo", "-F", "filename", *[each for each in MODULES if run.tools.run(["modinfo", "-F", "filename", each]).ok]])
     # OFED's and other modules that are not the kernel's own.
-    foreign = sorted({line.rpartition("/")[2] for line in done.out.splitlines() if line.startswith("/") and "/kernel/" not in line})
+    foreign = sorted({line.rpartition("/")[2] for line in done.out.splitlines() if line.startswith("/") and "/kernel/drivers/" not in line})
     ofed = run.tools.run(["ofed_info", "-s"])
     version = run.tools.need(["rdmactl", "--version"]).out.strip()
     engine = run.tools.run([run.engine.name, "--version"]).out.strip()

@@ -340,6 +340,11 @@ class Checks(InFolder):
         with self.assertRaisesRegex(Skipped, "did not start"):
             modes.between(run, "softroce")
 
+    def test_modules_that_are_not_the_kernels_own_are_named(self) -> None:
+        files = ("kernel/doca-ofed-26.01/ib_core.ko.zst", "updates/dkms/mlx5_core.ko", "kernel/drivers/net/ethernet/intel/ice/ice.ko.zst")
+        run = self.run_of(Answers({"modinfo": "".join(f"/lib/modules/7.0.0-22-generic/{file}\n" for file in files), "ofed_info": done(127)}))
+        self.assertTrue(inventory.system(run).endswith("; not the kernel's own: ib_core.ko.zst, mlx5_core.ko"))
+
     def test_no_carrier_is_named(self) -> None:
         sys_folder = self.folder / "sys"
         netdev = sys_folder / "class/net/eth1"
