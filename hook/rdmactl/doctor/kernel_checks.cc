@@ -98,9 +98,31 @@ Result<bool> has_module(Look& look, const std::string& name) {
            !line_of(TRY(module_list(look)), name).empty();
 }
 
+// The kernel marks a module that was not built with it.
+Result<bool> is_foreign(Look& look, const std::string& name) {
+    return TRY(text_of(look, "/sys/module/" + name + "/taint")).find('O') != std::string::npos;
+}
+
+// True if the module is there and does nothing. The RPM packages of MLNX_OFED and DOCA have such
+// an rdma_rxe and siw (mlnx-ofa_kernel, configure --build-dummy-mods); they use mlx_compat, and not
+// ib_core. An ib_core that is built in has neither holders nor a line in depmod's list.
+Result<bool> is_dummy(Look& look, const std::string& name) {
+    const std::string core = "/sys/module/ib_core";
+    if (has_folder(look, "/sys/module/" + name)) {
+        const auto users = look.site.host.files.list(look.at(core + "/holders"));
+        const bool uses_core =
+            users ? std::ranges::count(*users, name) != 0 : has_folder(look, core);
+        return !uses_core && TRY(is_foreign(look, name));
+    }
+    const std::string list = TRY(module_list(look));
+    const std::string_view line = line_of(list, name);
+    return !line.empty() && !is_of_kernel(line) && line.find("/ib_core.ko") == line.npos &&
+           !line_of(list, "ib_core").empty();
+}
+
 // True if the kernel's own module is there and does not load. The modules of MLNX_OFED and DOCA take
-// the place of ib_core, and have no rxe and no siw that fit it. The kernel marks a module that was
-// not built with it; of one that is not loaded, depmod's list has the place.
+// the place of ib_core, and have no rxe and no siw that fit it. Of an ib_core that is not loaded,
+// depmod's list has the place.
 Result<bool> is_shut_out(Look& look, const std::string& name) {
     if (has_folder(look, "/sys/module/" + name))
         return false;
@@ -108,14 +130,26 @@ Result<bool> is_shut_out(Look& look, const std::string& name) {
     if (!is_of_kernel(line_of(list, name)))
         return false;
     if (has_folder(look, "/sys/module/ib_core"))
-        return TRY(text_of(look, "/sys/module/ib_core/taint")).find('O') != std::string::npos;
+        return is_foreign(look, "ib_core");
     const std::string_view core = line_of(list, "ib_core");
     return !core.empty() && !is_of_kernel(core);
 }
 
-// True if a module is loaded or the kernel loads it.
+// Returns why a module that is there makes no RDMA devices; empty if it makes them.
+Result<std::string> trouble_of(Look& look, const std::string& name) {
+    if (TRY(is_dummy(look, name)))
+        return name + " is a dummy of MLNX_OFED or DOCA, which loads and does nothing";
+    if (TRY(is_shut_out(look, name)))
+        return fmt::format(
+            "ib_core is not the kernel's own (MLNX_OFED, DOCA), and the kernel's {} "
+            "does not load beside it",
+            name);
+    return std::string{};
+}
+
+// True if a module that makes RDMA devices is loaded or the kernel loads it.
 Result<bool> is_at_hand(Look& look, const std::string& name) {
-    return TRY(has_module(look, name)) && !TRY(is_shut_out(look, name));
+    return TRY(has_module(look, name)) && TRY(trouble_of(look, name)).empty();
 }
 
 // Checks that a module is loaded, or that the kernel loads it at its first use.
@@ -142,13 +176,11 @@ Result<Findings> check_module(Look& look, const std::string& name, const std::st
 
 // Checks a module that makes RDMA devices of the kernel's own.
 Result<Findings> check_software(Look& look, const std::string& name, const std::string& what) {
-    if (!TRY(is_shut_out(look, name)))
+    const std::string trouble = TRY(trouble_of(look, name));
+    if (trouble.empty())
         return check_module(look, name, what);
     return one(Status::Fail,
-               fmt::format("ib_core is not the kernel's own (MLNX_OFED, DOCA), and the kernel's {} "
-                           "does not load beside it: {}",
-                           name,
-                           what),
+               trouble + ": " + what,
                "use the adapter (rdma.mode=shared, vf or host), or remove MLNX_OFED or DOCA and "
                "reboot");
 }
@@ -324,7 +356,7 @@ Result<Findings> check_rdma_ucm(Look& look) {
 Result<Findings> check_rxe(Look& look) {
     auto found = TRY(check_software(look, "rdma_rxe", "there is no SoftRoCE"));
     // Where it cannot be had, the host may be meant for its adapter.
-    const bool cannot_be = TRY(is_shut_out(look, "rdma_rxe")) ||
+    const bool cannot_be = !TRY(trouble_of(look, "rdma_rxe")).empty() ||
                            has_word(build_of(TRY(release(look))).without, "rdma_rxe");
     if (found.front().status == Status::Fail && cannot_be && !look.wants("softroce"))
         found.front().status = Status::Warning;
@@ -381,12 +413,11 @@ Result<Findings> check_netns_mode(Look& look) {
 }
 
 Result<Findings> check_gids(Look& look) {
-    const std::string module = "/sys/module/ib_core";
-    if (!has_folder(look, module))
+    if (!has_folder(look, "/sys/module/ib_core"))
         return one(Status::Skipped, "ib_core is not loaded");
-    // The kernel marks a module that was not built with it. The list of symbols is long.
+    // The list of symbols is long.
     bool filters = false;
-    if (TRY(text_of(look, module + "/taint")).find('O') != std::string::npos)
+    if (TRY(is_foreign(look, "ib_core")))
         filters = TRY(look.site.host.files.read(look.at("/proc/kallsyms"), kMaxSymbolList))
                       .find(kGidFilter) != std::string::npos;
     return one(Status::Ok,

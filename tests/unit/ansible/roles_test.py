@@ -213,11 +213,12 @@ def drivers() -> Play:
         return host(of, group="connectx5", packages=[*wanted["rdma_host"].split(), "kmod"], variables=chosen | more.pop("variables", {}),
                     answers=(*answers, HEALTHY, NONE), **more)
 
-    def rxe(core: str, own: str, taint: str = "") -> dict[str, Any]:
-        """Where ib_core and rdma_rxe come from; the taint of an ib_core that is loaded."""
-        out = f"/lib/modules/k/{core}/ib_core.ko.xz\n/lib/modules/k/{own}/rdma_rxe.ko.xz"
+    def rxe(core: str, own: str, taint: str = "", needs: str = "ib_uverbs,ib_core,udp_tunnel") -> dict[str, Any]:
+        """Where ib_core and rdma_rxe come from; the taint of an ib_core that is loaded; what rdma_rxe uses."""
+        out = "".join(f"filename:       /lib/modules/k/{folder}/{name}.ko.xz\ndescription:    of ib_core\ndepends:        {depends}\nname:           {name}\n"
+                      for folder, name, depends in ((core, "ib_core", ""), (own, "rdma_rxe", needs)))
         return host(DEBIAN, packages=HAS_ALL, files={CORE: taint} if taint else {}, answers=(
-            {"to": "modinfo --field=filename ib_core rdma_rxe", "out": out}, HEALTHY))
+            {"to": "modinfo ib_core rdma_rxe", "out": out}, HEALTHY))
 
     folder = new_folder()
     for kind in ("deb", "rpm"):
@@ -239,6 +240,8 @@ def drivers() -> Play:
         "rxe-in-tree": rxe(KERNELS, KERNELS, "\n"),
         "rxe-to-load": rxe(KERNELS, KERNELS),
         "rxe-of-the-same": rxe("updates", "updates", "OE\n"),
+        "rxe-dummy": rxe("extra/mlnx-ofa_kernel", "extra/mlnx-ofa_kernel", "OE\n", needs="mlx_compat"),
+        "rxe-dummy-installed": rxe("extra/mlnx-ofa_kernel", "extra/mlnx-ofa_kernel", needs="mlx_compat"),
     })
     return fleet.play("--tags", "rdma_host,softroce")
 
@@ -276,11 +279,14 @@ class Drivers(unittest.TestCase):
                 # modprobe would fail, or has failed, with no word of why.
                 ("rxe-running", "ib_core of rxe-running is not the kernel's own (DOCA-OFED, MLNX_OFED), and rdma_rxe does not load beside it: put"),
                 ("rxe-installed", "ib_core of rxe-installed is not the kernel's own"),
-                ("rxe-of-ubuntu", "ib_core of rxe-of-ubuntu is not the kernel's own")):
+                ("rxe-of-ubuntu", "ib_core of rxe-of-ubuntu is not the kernel's own"),
+                # It would load, and make no device.
+                ("rxe-dummy", "rdma_rxe of rxe-dummy is a dummy of DOCA-OFED or MLNX_OFED, which loads and does nothing: put the host"),
+                ("rxe-dummy-installed", "rdma_rxe of rxe-dummy-installed is a dummy")):
             with self.subTest(name):
                 self.assertEqual(len(play.failures(name)), 1, play.failures(name))
                 self.assertIn(words, play.failures(name)[0])
-        refused = ("rxe-running", "rxe-installed", "rxe-of-ubuntu")
+        refused = ("rxe-running", "rxe-installed", "rxe-of-ubuntu", "rxe-dummy", "rxe-dummy-installed")
         for name in (*refused, "rxe-in-tree", "rxe-to-load", "rxe-of-the-same"):
             loaded = "rdma_rxe" in [args["name"] for args in play.asked(name, "modprobe")]
             self.assertEqual(loaded, name not in refused, (name, play.failures(name)))

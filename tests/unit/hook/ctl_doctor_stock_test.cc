@@ -158,6 +158,37 @@ TEST_F(DoctorStock, Rhel9) {
                           "extra-5.14.0-570.12.1.el9_6.x86_64\n"));
 }
 
+// The RPM packages have an rdma_rxe and a siw that load and do nothing. They need no ib_core.
+TEST_F(DoctorStock, Rhel9WithMlnxOfed) {
+    const std::string release = "5.14.0-570.12.1.el9_6.x86_64";
+    const std::string ofed = "extra/mlnx-ofa_kernel/";
+    boot(release, {}, ofed + "drivers/infiniband/core");
+    std::ofstream list(options_.host_root + "/lib/modules/" + release + "/modules.dep",
+                       std::ios::app);
+    for (const char* name : {"rxe/rdma_rxe", "siw/siw"})
+        list << ofed << "drivers/infiniband/sw/" << name << ".ko: " << ofed
+             << "compat/mlx_compat.ko\n";
+    list.close();
+    const std::string line =
+        "rdma_rxe     rdma_rxe is a dummy of MLNX_OFED or DOCA, which loads and does nothing: "
+        "there is no SoftRoCE\n"
+        "                      -> use the adapter (rdma.mode=shared, vf or host), or remove "
+        "MLNX_OFED or DOCA and reboot";
+    const std::string siw =
+        "fail     siw          siw is a dummy of MLNX_OFED or DOCA, which loads and does nothing: "
+        "there is no Soft-iWARP\n";
+    EXPECT_EQ(first("softroce"), "fail     " + line);
+    EXPECT_THAT(first("softiwarp"), StartsWith(siw));
+    EXPECT_EQ(first(""), "warning  " + line) << "its adapter is what it is for";
+    put("/sys/module/rdma_rxe/taint", "OE\n");
+    put("/sys/module/siw/taint", "OE\n");
+    EXPECT_EQ(first("softroce"), "fail     " + line) << "it is loaded";
+    put("/sys/module/ib_core/taint", "OE\n");
+    put("/sys/module/ib_core/holders/ib_uverbs", "");
+    EXPECT_EQ(first("softroce"), "fail     " + line);
+    EXPECT_THAT(first("softiwarp"), StartsWith(siw));
+}
+
 TEST_F(DoctorStock, Rhel10HasNoSoftwareDevices) {
     boot("6.12.0-124.8.1.el10_1.x86_64", {});
     enforce_selinux();

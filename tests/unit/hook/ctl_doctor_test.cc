@@ -161,8 +161,32 @@ TEST_F(CtlDoctor, AnRxeOfTheKernelBesideForeignModules) {
     put("/sys/module/ib_core/taint", "OE\n");
     EXPECT_EQ(status("rdma_rxe"), "warning") << "nobody asks for it";
     EXPECT_EQ(status("rdma_rxe", "softroce"), "fail");
-    put("/lib/modules/7.3.4/modules.dep", "updates/dkms/rdma_rxe.ko: updates/dkms/ib_core.ko\n");
+}
+
+// As MLNX_OFED's RPM packages have it. One that was built by hand uses ib_core.
+TEST_F(CtlDoctor, AnRxeThatDoesNothing) {
+    const std::string rxe = "/sys/module/rdma_rxe";
+    std::filesystem::remove_all(options_.host_root + rxe);
+    const std::string core = "updates/ib_core.ko: updates/mlx_compat.ko\n";
+    for (const auto& [needs, status_then] : {std::pair{"mlx_compat", "fail"}, {"ib_core", "ok"}}) {
+        put("/lib/modules/7.3.4/modules.dep",
+            core + "updates/rdma_rxe.ko: updates/" + needs + ".ko\n");
+        EXPECT_EQ(status("rdma_rxe", "softroce"), status_then) << needs;
+    }
+    put("/lib/modules/7.3.4/modules.dep", "updates/rdma_rxe.ko: kernel/net/udp_tunnel.ko\n");
+    EXPECT_EQ(status("rdma_rxe", "softroce"), "ok") << "ib_core is built in";
+    put(rxe + "/taint", "OE\n");
+    EXPECT_EQ(status("rdma_rxe", "softroce"), "fail") << "nothing can be used by it";
+    put("/sys/module/ib_core/taint", "\n");
+    EXPECT_EQ(status("rdma_rxe", "softroce"), "ok") << "ib_core is built in";
+    put("/sys/module/ib_core/holders/ib_uverbs", "");
+    EXPECT_EQ(status("rdma_rxe"), "warning") << "nobody asks for it";
+    EXPECT_EQ(status("rdma_rxe", "softroce"), "fail");
+    put("/sys/module/ib_core/holders/rdma_rxe", "");
     EXPECT_EQ(status("rdma_rxe", "softroce"), "ok");
+    std::filesystem::remove(options_.host_root + "/sys/module/ib_core/holders/rdma_rxe");
+    put(rxe + "/taint", "\n");
+    EXPECT_EQ(status("rdma_rxe", "softroce"), "ok") << "the kernel's own";
 }
 
 TEST_F(CtlDoctor, AnOldKernelFailsWhoAsksForSoftroce) {
