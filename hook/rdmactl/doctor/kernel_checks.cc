@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -290,22 +291,35 @@ Result<Finding> judge_mode(Look& look, netns::RdmaNetnsMode mode) {
             "&& rdma system set netns shared"};
 }
 
+// Returns the path of each file that modprobe reads, by name, which is their order. Of one name only
+// the file of the first folder counts (modprobe.d(5)).
+std::map<std::string, std::string> modprobe_files(Look& look) {
+    std::map<std::string, std::string> paths;
+    for (const std::string folder : {"/etc/modprobe.d",
+                                     "/run/modprobe.d",
+                                     "/usr/local/lib/modprobe.d",
+                                     "/usr/lib/modprobe.d",
+                                     "/lib/modprobe.d"}) {
+        const auto names = look.site.host.files.list(look.at(folder));
+        for (const std::string& name : names ? *names : std::vector<std::string>()) {
+            if (name.ends_with(".conf"))
+                paths.try_emplace(name, folder + "/" + name);
+        }
+    }
+    return paths;
+}
+
 // Reports a file of modprobe that asks for another mode than the kernel has. An initramfs has a
 // copy of these files, made when it was made: by mkinitramfs always, by dracut if it is for one
 // host. dracut's module of rdma-core brings ib_core into it. The kernel's command line is for both.
 Findings mode_after_boot(Look& look, netns::RdmaNetnsMode mode) {
-    const std::string folder = "/etc/modprobe.d";
-    const auto names = look.site.host.files.list(look.at(folder));
     const auto line = text_of(look, "/proc/cmdline");
-    if (!names || !line || line->find("ib_core.netns_mode=") != std::string::npos)
+    if (!line || line->find("ib_core.netns_mode=") != std::string::npos)
         return {};
     std::string file;
     netns::RdmaNetnsMode asked = mode;
-    for (const std::string& name : *names) {
-        const std::string path = folder + "/" + name;
-        const auto text = name.ends_with(".conf")
-                              ? look.site.host.files.read(look.at(path), kMaxOptions)
-                              : Result<std::string>("");
+    for (const auto& [name, path] : modprobe_files(look)) {
+        const auto text = look.site.host.files.read(look.at(path), kMaxOptions);
         const auto value = text ? option_of(*text, "ib_core", "netns_mode") : std::string_view();
         if (value.empty())
             continue;

@@ -286,6 +286,28 @@ TEST_F(CtlDoctor, AModeThatAFileAsksForAndTheKernelHasNot) {
     put(file, "options ib_core netns_mode=1\n");
     ASSERT_EQ(lines().size(), 2U);
     EXPECT_THAT(lines()[1], HasSubstr("mode is exclusive, and " + file + " asks for shared"));
+    // modprobe.d(5): the names decide the order, whatever the folders; of one name only the file of
+    // the first folder counts.
+    const auto asked_by = [&](const std::string& path) {
+        ASSERT_EQ(lines().size(), 2U) << path;
+        EXPECT_THAT(lines()[1], HasSubstr("exclusive, and " + path + " asks for shared"));
+    };
+    std::filesystem::remove_all(options_.host_root + "/etc/modprobe.d");
+    for (const char* folder : {"/lib/modprobe.d",
+                               "/usr/lib/modprobe.d",
+                               "/usr/local/lib/modprobe.d",
+                               "/run/modprobe.d"}) {
+        put(std::string(folder) + "/m.conf", "options ib_core netns_mode=1\n");
+        asked_by(std::string(folder) + "/m.conf");
+    }
+    put("/etc/modprobe.d/a.conf", "options ib_core netns_mode=0\n");
+    asked_by("/run/modprobe.d/m.conf");
+    put("/usr/lib/modprobe.d/z.conf", "options ib_core netns_mode=0\n");
+    EXPECT_EQ(lines().size(), 1U) << "it is the last";
+    put("/run/modprobe.d/z.conf", "# nothing\n");
+    asked_by("/run/modprobe.d/m.conf");
+    put("/etc/modprobe.d/m.conf", "");
+    EXPECT_EQ(lines().size(), 1U) << "only a.conf asks";
 }
 
 TEST_F(CtlDoctor, TheHostsOwnDevices) {
