@@ -58,6 +58,9 @@ struct Build {
     std::string_view without;
 };
 
+constexpr std::string_view kUbuntus =
+    "linux-modules-{0} (before Ubuntu 25.10 linux-modules-extra-{0})";
+
 constexpr Build kBuilds[] = {
     {.mark = "-cloud-amd64",
      .package = "linux-image-amd64, which is not the cloud's",
@@ -67,9 +70,11 @@ constexpr Build kBuilds[] = {
      .without = "siw"},
     {.mark = "-amd64", .package = "linux-image-{}", .without = "siw"},  // of Debian, as the next
     {.mark = "-arm64", .package = "linux-image-{}", .without = "siw"},
-    {.mark = "-generic",
-     .package = "linux-modules-{0} (before Ubuntu 25.10 linux-modules-extra-{0})",
-     .without = ""},
+    {.mark = "-generic", .package = kUbuntus, .without = ""},
+    {.mark = "-aws", .package = kUbuntus, .without = ""},  // of Ubuntu, as the next
+    {.mark = "-azure", .package = kUbuntus, .without = ""},
+    {.mark = "-gcp", .package = kUbuntus, .without = ""},
+    {.mark = "-oracle", .package = kUbuntus, .without = ""},
     {.mark = ".el10", .package = "kernel-modules-{0}", .without = "rdma_rxe siw"},
     {.mark = ".el", .package = "kernel-modules-{0} and kernel-modules-extra-{0}", .without = ""},
     {.mark = ".fc", .package = "kernel-modules-{0} and kernel-modules-extra-{0}", .without = ""},

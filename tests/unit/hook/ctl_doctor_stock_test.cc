@@ -107,6 +107,19 @@ TEST_F(DoctorStock, Ubuntu2404WithoutItsExtraModules) {
                 StartsWith("fail     siw          kernel 6.8.0-88-generic has no module siw"));
 }
 
+TEST_F(DoctorStock, UbuntuOfClouds) {
+    for (const std::string release : {"6.8.0-1021-aws",
+                                      "6.8.0-1021-azure",
+                                      "7.0.0-1004-azure-fde",
+                                      "6.8.0-1021-gcp",
+                                      "6.8.0-1021-oracle"}) {
+        boot(release, {});
+        EXPECT_THAT(first("softroce"),
+                    HasSubstr("install linux-modules-" + release +
+                              " (before Ubuntu 25.10 linux-modules-extra-" + release + ")\n"));
+    }
+}
+
 TEST_F(DoctorStock, Ubuntu2604) {
     boot("7.0.0-22-generic", {"rdma_rxe", "siw"});
     EXPECT_THAT(first("softroce"),
