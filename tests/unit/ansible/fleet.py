@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts of which there are only files, and plays of ansible/site.yml on them (plugins/fake_hosts.py answers in their place)."""
+"""Hosts of which there are only files, and plays of ansible/ on them (plugins/fake_hosts.py answers in their place)."""
 from __future__ import annotations
 
 import functools
@@ -52,7 +52,7 @@ def lay_out(folder: Path, what: dict[str, Any]) -> None:
 
 
 class Play:
-    """What one run of site.yml asked hosts for, how its tasks ended, and what files there were then."""
+    """What one run of a playbook asked hosts for, how its tasks ended, and what files there were then."""
 
     def __init__(self, printed: str, folder: Path) -> None:
         self.printed = printed
@@ -106,7 +106,7 @@ class Fleet:
         module.parent.mkdir(parents=True)
         module.write_text("# Answered by fake_hosts.\n", encoding="utf-8")
 
-    def play(self, *options: str, ansible: str = "2.16.0", **variables: Any) -> Play:
+    def play(self, *options: str, book: str = "site.yml", ansible: str = "2.16.0", **variables: Any) -> Play:
         """`ansible`: the version that roles see."""
         (self.folder / "log").write_bytes(b"")
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")} | {
@@ -115,7 +115,7 @@ class Fleet:
             "ANSIBLE_CALLBACK_PLUGINS": str(HERE / "plugins"), "ANSIBLE_COLLECTIONS_PATH": str(self.folder / "collections"), "ANSIBLE_NOCOLOR": "1",
             "ANSIBLE_COLLECTIONS_PATHS": str(self.folder / "collections"), "ANSIBLE_INJECT_FACT_VARS": "false",
             "ANSIBLE_DISPLAY_SKIPPED_HOSTS": "false", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}
-        command = ["ansible-playbook", "-i", str(self.folder / "inventory.json"), "site.yml", "-e", json.dumps(variables), *options]
+        command = ["ansible-playbook", "-i", str(self.folder / "inventory.json"), book, "-e", json.dumps(variables), *options]
         done = subprocess.run(command, cwd=ROOT / "ansible", env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         play = Play(done.stdout + done.stderr, self.folder)
         if done.returncode not in (0, 2) or not play.log:

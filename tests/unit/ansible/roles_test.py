@@ -425,6 +425,66 @@ class Functions(unittest.TestCase):
                 self.assertEqual(module.faults(pfs), wanted)
 
 
+# ---- SELinux -----------------------------------------------------------------------------------------------
+ENFORCE, BOOLEAN = "/sys/fs/selinux/enforce", "/sys/fs/selinux/booleans/container_use_devices"
+ALLOW, FORBID = "setsebool -P container_use_devices on", "setsebool -P container_use_devices off"
+
+
+@once
+def selinux() -> tuple[Play, Play, Play]:
+    def labelled(distribution: str, enforce: str = "1", devices: str = "0 0\n", brings: str = "", **more: Any) -> dict[str, Any]:
+        """As ctl_doctor_stock_test.cc has it: without container-selinux, which an engine may bring, there is no such boolean."""
+        check = {"id": "selinux", "modes": ["softroce"], "status": "fail", "why": "SELinux keeps containers from opening devices", "fix": ALLOW}
+        fails = {"to": "rdmactl doctor *", "rc": 1, "out": json.dumps({"healthy": False, "checks": [check]}),
+                 "while": {ENFORCE: "1", BOOLEAN: "0 0\n"}}
+        sets = tuple({"to": line, "writes": {BOOLEAN: content}} for line, content in ((ALLOW, "1 1\n"), (FORBID, "0 0\n")))
+        configure = {"to": "rdmactl --json runtime configure *", "out": json.dumps({"changed": False, "file": "/etc/x"})}
+        brought = configure | {"to": f"rdmactl --json runtime configure --runtime={brings} *", "writes": {BOOLEAN: "0 0\n"}, "times": 1}
+        return host(DISTRIBUTIONS[distribution][0], files={ENFORCE: enforce} | ({BOOLEAN: devices} if devices else {}), programs=["rdmactl", "dockerd"],
+                    packages=RPM["podman"].split(), answers=(fails, *sets, HEALTHY, NONE, *CANDIDATES, brought, configure), **more)
+
+    fleet = Fleet({"rhel9": labelled("rhel9"), "fedora43": labelled("fedora43"), "podman": labelled("rhel10", devices="", brings="podman"),
+                   "docker": labelled("rhel10", devices="", brings="docker"), "set": labelled("rhel9", devices="1 1\n"),
+                   "permissive": labelled("rhel9", enforce="0"), "no-policy": labelled("rhel9", devices=""),
+                   "own-policy": labelled("rhel9", variables={"rdma_selinux_devices": False})})
+    options = {"rdma_hook_install": "none", "rdma_host_modules": []}
+    return (fleet.play("--tags", "rdma_host,rdma_hook", **options), fleet.play("--tags", "engines", **options),
+            fleet.play(book="teardown.yml", **options))
+
+
+class Selinux(unittest.TestCase):
+    def set_in(self, play: Play, name: str) -> list[str]:
+        return [words for words in play.asked(name) if words.startswith("setsebool")]
+
+    def test_containers_may_use_devices_where_it_enforces(self) -> None:
+        first, second, _ = selinux()
+        for name in ("rhel9", "fedora43"):
+            with self.subTest(name):
+                self.assertEqual((first.failures(name), self.set_in(first, name)), ([], [ALLOW]), first.printed)
+                self.assertEqual((second.failures(name), self.set_in(second, name)), ([], []), second.printed)
+
+    def test_an_engine_may_bring_the_policy(self) -> None:
+        first, second, _ = selinux()
+        for name in ("podman", "docker"):
+            with self.subTest(name):
+                self.assertEqual((first.failures(name), self.set_in(first, name)), ([], []), first.printed)
+                self.assertEqual((second.failures(name), self.set_in(second, name)), ([], [ALLOW]), second.printed)
+
+    def test_nothing_is_set_where_nothing_is_needed_or_wanted(self) -> None:
+        first, second, last = selinux()
+        for name in ("set", "permissive", "no-policy", "own-policy"):
+            with self.subTest(name):
+                self.assertEqual([(play.failures(name), self.set_in(play, name)) for play in (first, second, last)], [([], [])] * 3)
+        self.assertIn(f"fail selinux: SELinux keeps containers from opening devices; to fix it: {ALLOW}", first.said("own-policy"))
+
+    def test_teardown_gives_back_what_it_was(self) -> None:
+        *_, play = selinux()
+        for name in ("rhel9", "fedora43", "podman", "docker"):
+            with self.subTest(name):
+                self.assertEqual((play.failures(name), self.set_in(play, name)), ([], [FORBID]), play.printed)
+                self.assertEqual((play.read(name, BOOLEAN), play.read(name, RECORDS + "selinux")), ("0 0\n", None))
+
+
 # ----------------------------------------------------------------------------------------------------------------
 def digest() -> str:
     files = [path for folder in (ROOT / "ansible", HERE) for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".pyc"]

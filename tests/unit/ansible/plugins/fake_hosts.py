@@ -4,8 +4,8 @@
 Every call of a module is answered here, from the folder of its host below RDMA_FAKE_HOSTS:
 
   host.json   facts, packages (installed), without (modules that the kernel lacks), programs (that succeed and print nothing), answers
-              [{to, rc, out, err, times}] (to: a pattern of the command line; the first one that is not used up answers),
-              after_reboot {path: content}
+              [{to, rc, out, err, times, while, writes}] (to: a pattern of the command line; the first one that is not used up answers;
+              while: {path: content} with which it does; writes: {path: content} of the command), after_reboot {path: content}
   root/       its files, which modules read and, but in check mode, change
   used        how often each answer was given
 
@@ -61,13 +61,21 @@ class Host:
     def at(self, path):
         return self.root / str(path).lstrip("/")
 
+    def put(self, files):
+        for path, content in files.items():
+            self.at(path).parent.mkdir(parents=True, exist_ok=True)
+            self.at(path).write_text(content, encoding="utf-8")
+
     # ---- programs --------------------------------------------------------------------------------------
     def answer(self, line):
         used = json.loads((self.folder / "used").read_text(encoding="utf-8")) if (self.folder / "used").exists() else {}
         for number, each in enumerate(self.what.get("answers", [])):
             count = used.get(str(number), 0)
-            if fnmatch.fnmatchcase(line, each["to"]) and count < each.get("times", count + 1):
+            if fnmatch.fnmatchcase(line, each["to"]) and count < each.get("times", count + 1) and all(
+                    self.at(path).is_file() and self.at(path).read_text(encoding="utf-8") == content
+                    for path, content in each.get("while", {}).items()):
                 (self.folder / "used").write_text(json.dumps(used | {str(number): count + 1}), encoding="utf-8")
+                self.put(each.get("writes", {}))
                 return each.get("rc", 0), each.get("out", ""), each.get("err", "")
         return None
 
@@ -92,6 +100,12 @@ class Host:
             return 0, "".join(f"insmod /lib/modules/kernel/{name}.ko.xz\n" for name in argv[-1:]), ""
         if argv[0] == "systemd-escape":
             return 0, re.sub(r"[^\w:.-]|(?<=.)-", lambda found: f"\\x{ord(found[0]):02x}", argv[-1].replace("/", "\0")).replace("\\x00", "-"), ""
+        if argv[0] == "rmdir":
+            try:
+                self.at(argv[1]).rmdir()
+            except OSError as error:
+                return 1, "", f"rmdir: failed to remove '{argv[1]}': {error.strerror}"
+            return 0, "", ""
         if argv[0] == "systemctl":
             return 1, "not-found", ""
         return (0, "", "") if argv[0] in self.what.get("programs", []) else None
@@ -168,11 +182,6 @@ class Host:
     def setup(self, _):
         return {"ansible_facts": {f"ansible_{key}": value for key, value in self.what["facts"].items()}}
 
-    def reboot(self):
-        for path, content in self.what.get("after_reboot", {}).items():
-            self.at(path).parent.mkdir(parents=True, exist_ok=True)
-            self.at(path).write_text(content, encoding="utf-8")
-
     def call(self, module, args):
         only_noted = ("apt", "dnf", "dnf5", "get_url", "group", "modprobe", "systemd", "unarchive")
         if module in only_noted:
@@ -217,7 +226,7 @@ def make_tmp_path(self, *_, **__):
 def run_reboot(self, tmp=None, task_vars=None):
     name, host = host_of(self, task_vars)
     note(host=name, module="reboot", args=dict(self._task.args))
-    host.reboot()
+    host.put(host.what.get("after_reboot", {}))
     return {"changed": True, "rebooted": True}
 
 
