@@ -148,6 +148,16 @@ def roll_out() -> tuple[Play, Play]:
     return first, fleet.play("--tags", "rdma_host", "--limit", "!1-ready", rdma_serial="67%", **ROLL_OUT)
 
 
+@once
+def roll_back() -> Play:
+    def exclusive(*lists: dict[str, Any]) -> dict[str, Any]:
+        made = shared(*lists)
+        return made | {"files": made["files"] | {NETNS: "N\n"}, "host": made["host"] | {"after_reboot": {NETNS: "Y\n"}}}
+
+    fleet = Fleet({"1-first": exclusive(NONE), "2-stuck": exclusive(SOME), "3-last": exclusive(NONE)})
+    return fleet.play(book="teardown.yml", rdma_serial=1, **ROLL_OUT)
+
+
 def life(play: Play, name: str) -> list[str]:
     """The calls that an operator cares for, in their order."""
     calls = [" ".join(entry["args"]["argv"]) if entry["module"] == "command" else entry["module"]
@@ -185,6 +195,14 @@ class RollOut(unittest.TestCase):
             self.assertEqual((play.read(name, RECORDS + "drained"), play.read(name, NETNS)), (None, "N\n"))
         batches = [name == "4-last" for name in play.order()]
         self.assertEqual(batches, sorted(batches), "the second batch began before the first had ended")
+
+    def test_teardown_goes_host_by_host_too(self) -> None:
+        play = roll_back()
+        self.assertEqual((life(play, "1-first"), play.failures("1-first")), (
+            ["scheduler drain 1-first", "rdmactl list --json", "reboot", "scheduler resume 1-first"], []), play.printed)
+        self.assertEqual((play.read("1-first", NETNS), len(play.failures("2-stuck"))), ("Y\n", 1))
+        self.assertNotIn("3-last", play.order())
+        self.assertEqual(play.order(), sorted(play.order()), "a host began before the one before it had ended")
 
     def test_a_host_that_cannot_be_drained_does_not_reboot(self) -> None:
         play = drivers()
