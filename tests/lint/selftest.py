@@ -185,8 +185,9 @@ PROJECTS = [("README.md", "a.example", "b.example", "repository is not https://a
             ("CHANGELOG.md", "Unreleased]", "Unreleased]\n## [1.2.2] - 2026-01-02", "docs/install.md: download is not 1.2.2"),
             ("ansible/galaxy.yml", "version", "homepage: https://x.invalid\nversion", "a placeholder"), (".github/CODEOWNERS", "@a", "@b", "owner is not @a")]
 
-# A workflow with all that it needs, a form, and the template.
-WORKFLOW, FORM = ".github/workflows/ci.yml", ".github/ISSUE_TEMPLATE/bug.yml"
+# A workflow with all that it needs, a form, and the other files.
+WORKFLOW, FORM, CHOOSER = ".github/workflows/ci.yml", ".github/ISSUE_TEMPLATE/bug.yml", ".github/ISSUE_TEMPLATE/config.yml"
+DEPENDABOT, OWNERS = ".github/dependabot.yml", ".github/CODEOWNERS"
 WORKFLOWS = {
     WORKFLOW: f"""name: ci
 on: {{push: {{branches: [main]}}}}
@@ -207,6 +208,9 @@ jobs:
 """,
     FORM: "name: a\ndescription: b\nbody:\n  - {type: input, id: a, attributes: {label: rdmactl doctor --json}}\n",
     ".github/pull_request_template.md": "rdmactl doctor --json\n", "tests/go": "#!/bin/sh\n",
+    CHOOSER: "blank_issues_enabled: false\ncontact_links:\n  - {name: a, url: https://a.example, about: b}\n",
+    DEPENDABOT: "version: 2\nupdates:\n  - {package-ecosystem: github-actions, directory: /, schedule: {interval: monthly}}\n",
+    OWNERS: "# all\n* @a\n/tests/ @a @b/c\ngo @a\ntests/g* @a\n",
 }
 WORKFLOW_MUTANTS = [
     (WORKFLOW, "timeout-minutes: 90", "timeout-minutes: 900", "from 1 to 360"), (WORKFLOW, "[ubuntu-24.04]", "[ubuntu-18.04]", "no runner ubuntu-18.04"),
@@ -219,7 +223,13 @@ WORKFLOW_MUTANTS = [
     (WORKFLOW, '"$K"', "--full --shard $K/3", "shards are 1 to"), (WORKFLOW, "name: ci", "name: ci\nname: ci", "is there twice"),
     (WORKFLOW, "jobs:", "jobs: [", "ci.yml:"), (FORM, "--json", "", "does not ask"), (FORM, "id: a, ", "", "an id of its own"),
     (FORM, "type: input", "type: inputs", "of type inputs"), (FORM, "description: b\n", "", "has no description"),
-    (".github/pull_request_template.md", "doctor", "show", "does not ask")]
+    (".github/pull_request_template.md", "doctor", "show", "does not ask"), (CHOOSER, ", about: b", "", "contact_links 1 has no about"),
+    (CHOOSER, "name: a", "title: a, name: a", "contact_links 1 has title"),
+    (DEPENDABOT, "directory: /, ", "", "updates 1 has no directory"), (DEPENDABOT, "interval", "every", "schedule 1 has every"),
+    (DEPENDABOT, "updates:", "update:", "has no updates"),
+    (OWNERS, "* @a", "*", "CODEOWNERS:2: it is PATTERN"), (OWNERS, "* @a", "* a", "CODEOWNERS:2: it is PATTERN"),
+    (OWNERS, "/tests/", "/go/", "CODEOWNERS:3: /go/ is the pattern of no file"), (OWNERS, "go @a", "gone @a", "CODEOWNERS:4: gone is"),
+    (OWNERS, "tests/g*", "tests/go/", "CODEOWNERS:5: tests/go/ is"), (OWNERS, "tests/g*", "/go", "CODEOWNERS:5: /go is")]
 
 
 def manual(files):

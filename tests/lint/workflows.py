@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails on workflows and issue forms in .github that GitHub would refuse, or that do more than call the repository's own scripts.
+"""Fails on workflows and other files in .github that GitHub would refuse, or that do more than call the repository's own scripts.
 
 usage: workflows.py ROOT
 
 A step runs one command, whose program is an executable file of the repository. Expressions stand where GitHub takes them for values,
 never in a command: text from a pull request would be run. Actions are named by commit. A job has its limit of time and no more rights
-than it needs. The full form's shards are those of jobs.py. Skips (77) without python3-yaml; runs actionlint, too, where there is one.
+than it needs. The full form's shards are those of jobs.py. A pattern of CODEOWNERS is that of a file. Skips (77) without python3-yaml; runs actionlint, too, where there is one.
 """
+import fnmatch
 import os
 import re
 import shlex
@@ -24,6 +25,7 @@ except ImportError:
     yaml = None
 
 WORKFLOWS, FORMS, PULL = ".github/workflows", ".github/ISSUE_TEMPLATE", ".github/pull_request_template.md"
+DEPENDABOT, OWNERS = ".github/dependabot.yml", ".github/CODEOWNERS"
 DOCTOR = "rdmactl doctor --json"
 RUNNERS = {"ubuntu-24.04", "ubuntu-24.04-arm", "ubuntu-26.04", "ubuntu-26.04-arm"}
 EVENTS = {"push": {"branches", "tags", "paths"}, "pull_request": {"branches", "paths"}, "schedule": None, "workflow_dispatch": {"inputs"}}
@@ -36,6 +38,11 @@ STEP = ({"name", "id", "if", "uses", "with", "run", "env"}, set())
 FORM = ({"name", "description", "title", "labels", "assignees", "body"}, {"name", "description", "body"})
 ELEMENTS = {"markdown", "textarea", "input", "dropdown", "checkboxes"}
 CHOOSER = ({"blank_issues_enabled", "contact_links"}, {"blank_issues_enabled"})
+LINK = ({"name", "url", "about"}, {"name", "url", "about"})
+PROPOSALS = ({"version", "updates"}, {"version", "updates"})
+UPDATE = ({"package-ecosystem", "directory", "schedule", "labels", "groups"}, {"package-ecosystem", "directory", "schedule"})
+SCHEDULE = ({"interval", "day", "time"}, {"interval"})
+OWNER = re.compile(r"@[\w-]+(/[\w.-]+)?")
 PERMISSIONS = {"contents", "packages", "id-token", "attestations"}
 ACTION = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
 EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
@@ -218,9 +225,35 @@ def check_form(name, document, text):
             yield f"{name}: a field of type {kind} without its text"
 
 
+def check_list(name, document, own, key, each):
+    """A document with a list, and what the keys of both are."""
+    yield from keys(name, document, own)
+    for number, member in enumerate(document.get(key) or [] if isinstance(document, dict) else [], 1):
+        yield from keys(f"{name}: {key} {number}", member, each)
+        if "schedule" in each[0] and isinstance(member, dict):
+            yield from keys(f"{name}: schedule {number}", member.get("schedule"), SCHEDULE)
+
+
+def matches(pattern, name):
+    """As in .gitignore: a pattern without a slash but at its end is for each folder, and one that names a folder for all in it."""
+    parts = name.split("/")
+    paths = ["/".join(parts[:depth + 1]) if "/" in pattern.rstrip("/") else part for depth, part in enumerate(parts)]
+    return any(fnmatch.fnmatchcase(path, pattern.strip("/")) for path in (paths[:-1] if pattern.endswith("/") else paths))
+
+
+def check_owners(root):
+    files = table.files(root)
+    for number, line in enumerate((root / OWNERS).read_text(encoding="utf-8").splitlines(), 1):
+        pattern, *owners = line.partition("#")[0].split() or [""]
+        if pattern and (not owners or not all(map(OWNER.fullmatch, owners))):
+            yield f"{OWNERS}:{number}: it is PATTERN @OWNER..."
+        elif pattern and not any(matches(pattern, name) for name in files):
+            yield f"{OWNERS}:{number}: {pattern} is the pattern of no file"
+
+
 def check(root):
     loaded = {}
-    for path in sorted(path for folder in (WORKFLOWS, FORMS) for path in (root / folder).glob("*.y*ml")):
+    for path in sorted([root / DEPENDABOT, *(path for folder in (WORKFLOWS, FORMS) for path in (root / folder).glob("*.y*ml"))]):
         name, text = str(path.relative_to(root)), path.read_text(encoding="utf-8")
         try:
             loaded[name] = yaml.load(text, Unique)
@@ -229,13 +262,16 @@ def check(root):
             continue
         if name.startswith(WORKFLOWS):
             yield from check_workflow(root, name, loaded[name])
+        elif name == DEPENDABOT:
+            yield from check_list(name, loaded[name], PROPOSALS, "updates", UPDATE)
         elif path.stem == "config":
-            yield from keys(name, loaded[name], CHOOSER)
+            yield from check_list(name, loaded[name], CHOOSER, "contact_links", LINK)
         else:
             yield from check_form(name, loaded[name], text)
     for folder in (WORKFLOWS, FORMS):
         if not any(name.startswith(folder) for name in loaded):
             yield f"{folder}: nothing is there"
+    yield from check_owners(root)
     if DOCTOR not in (root / PULL).read_text(encoding="utf-8"):
         yield f"{PULL}: it does not ask for {DOCTOR}"
 
