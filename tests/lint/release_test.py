@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of packaging/release, sbom.py and oci.py there, and of the tarball's scripts: on small files, and in a root file system of a folder."""
+"""Tests of packaging/release, sbom.py and oci.py there, and of the scripts that install and remove: on small files, and in a root file
+system of a folder."""
 import contextlib
 import gzip
 import importlib.machinery
@@ -29,6 +30,13 @@ spec.loader.exec_module(release)
 
 CHANGELOG = "# Changelog\n\n## [Unreleased]\n\n### Added\n- a\n\n## [1.0.0] - 2026-01-02\n\n### Fixed\n- b\n"
 DROPIN = "etc/containers/containers.conf.d/50-rdma-hook.conf"
+
+
+def program(path, text):
+    """A program of this text in place of a real one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
 
 
 class Changelog(unittest.TestCase):
@@ -88,6 +96,47 @@ class SourcePackage(unittest.TestCase):
         self.assertIn(", libnl-3-dev, ", texts["control"])
         for script in ("postinst", "prerm", "postrm"):
             self.assertTrue(texts[f"rdma-hook.{script}"].endswith("\n#DEBHELPER#\n"), script)
+
+
+class Removal(unittest.TestCase):
+    """Before a removal: rdma-hook.prerm, over files below a root and a rdmactl that knows no container."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root, self.programs = Path(folder.name, "my root"), Path(folder.name, "programs")
+        program(self.programs / "rdmactl", "echo '{\"containers\": [], \"dirty\": []}'")
+
+    def removed(self, files):
+        """The status of a removal with these files, and its words."""
+        shutil.rmtree(self.root, ignore_errors=True)
+        for name, text in files.items():
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).write_text(text, encoding="utf-8")
+        done = subprocess.run(["sh", ROOT / "packaging/debian/rdma-hook.prerm", "remove"], capture_output=True, text=True, check=False,
+                              env=os.environ | {"DPKG_ROOT": str(self.root), "PATH": f"{self.programs}:{os.environ['PATH']}"})
+        return done.returncode, done.stdout + done.stderr
+
+    def test_an_engine_whose_default_runtime_is_rdmas_keeps_the_package(self):
+        docker = '{"runtimes": {"mine": {"path": "/usr/bin/rdma-runtime"}}, "default-runtime": "%s"}'
+        for file, text in (("docker/daemon.json", docker % "mine"), ("containerd/config.toml", '[a]\n  default_runtime_name = "rdma"\n'),
+                           ("containerd/config.toml", "      default_runtime_name = 'rdma'\n"),
+                           ("containerd/conf.d/a.toml", "plugins.'a.b'.containerd.default_runtime_name='rdma-crun'\n"),
+                           ("crio/crio.conf", "default_runtime = 'rdma'\n"), ("crio/crio.conf.d/a.conf", 'default_runtime="rdma"\n')):
+            status, said = self.removed({f"etc/{file}": text})
+            self.assertEqual(status, 1, text)
+            self.assertTrue(said.startswith(f"{self.root}/etc/{file}\nrdma-hook: there rdma-runtime is the default runtime"), said)
+        for file, text in (("docker/daemon.json", docker % "runc"), ("containerd/config.toml", "# default_runtime_name = 'rdma'\n"),
+                           ("containerd/config.toml", "default_runtime_name = 'rdmax'\n"), ("crio/crio.conf", "default_runtime = 'crun' # 'rdma'\n"),
+                           ("crio/crio.conf", "no_default_runtime = 'rdma'\n")):
+            self.assertEqual(self.removed({f"etc/{file}": text})[0], 0, text)
+
+    def test_a_container_under_the_runtime_keeps_the_package(self):
+        for folder in ("run/containerd", "run/docker/containerd/daemon"):
+            file = f"{folder}/io.containerd.runtime.v2.task/moby/one/runtime"
+            status, said = self.removed({file: "/usr/bin/rdma-runtime"})
+            self.assertEqual((status, said.splitlines()[0]), (1, "one"))
+            self.assertEqual(self.removed({file: "/usr/bin/runc"}), (0, ""))
 
 
 class CommandLine(unittest.TestCase):

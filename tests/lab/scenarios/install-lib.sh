@@ -7,7 +7,7 @@ modprobe -a rdma_rxe ib_uverbs rdma_ucm macvlan veth overlay bridge nf_tables ||
 # Podman makes its bridge and its own files with the first container: before we look what is there.
 podman run --rm --rootfs $rootfs true
 # What engines have of it: folders of theirs, which stay.
-mkdir -p /etc/docker /run/cdi /run/containerd
+mkdir -p /etc/docker /etc/containerd/conf.d /run/cdi /run/containerd
 
 files() { # [TEST...]: what an installation, its scripts and the programs may leave, as find tests it; not dpkg's and Podman's own
     find /usr /etc /var/lib /run -xdev \( -path /var/lib/dpkg -o -path /var/lib/containers -o -path /run/udev -o -path '/run/*containers*' \

@@ -66,6 +66,9 @@ engines() {
     check "and is as before" installed
     rm -r $task
     echo '{"default-runtime": "runc", "runtimes": {"mine": {"path": "/usr/bin/rdma-runtime"}}}' >$daemon
+    echo "default_runtime_name = 'rdma'" >/etc/containerd/conf.d/default.toml
+    refused "nor from under containerd's, whichever its quotes" '^/etc/containerd/conf\.d/default\.toml$' dpkg --remove rdma-hook
+    rm /etc/containerd/conf.d/default.toml
 }
 
 files >"$work/before"
