@@ -70,7 +70,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 
 # By the names that dpkg has for them.
 set(scripts)
-foreach(script postinst prerm postrm)
+foreach(script preinst postinst prerm postrm)
   configure_file(${packaging}/debian/rdma-hook.${script} packaging/${script} COPYONLY)
   list(APPEND scripts ${PROJECT_BINARY_DIR}/packaging/${script})
 endforeach()
@@ -88,7 +88,7 @@ foreach(part ${RDMA_PACKAGES})
   string(TOUPPER ${part} name)
   string(REGEX REPLACE "^.*\nPackage: rdma-${part}\n" "\n" fields "${control}")
   string(REGEX REPLACE "\n\n.*" "\n" fields "${fields}")
-  foreach(field Section Depends Recommends Suggests Enhances Breaks)
+  foreach(field Section Depends Recommends Suggests Enhances)
     if(fields MATCHES "\n${field}: ([^\n]+)")
       # Without debhelper's variables: CPack calls dpkg-shlibdeps by itself.
       string(REGEX REPLACE "(, )?\\\${[^}]+}" "" value "${CMAKE_MATCH_1}")

@@ -94,8 +94,23 @@ class SourcePackage(unittest.TestCase):
         self.assertEqual([name for name, text in texts.items() if name.endswith(".in") or "@RDMA" in text], [])
         self.assertRegex(texts["changelog"], r"(?s)^rdma-hook \(1\.2\.3-1\) .* <.*>  Sun, 09 Sep 2001 01:46:40 \+0000\n$")
         self.assertIn(", libnl-3-dev, ", texts["control"])
-        for script in ("postinst", "prerm", "postrm"):
+        for script in ("preinst", "postinst", "prerm", "postrm"):
             self.assertTrue(texts[f"rdma-hook.{script}"].endswith("\n#DEBHELPER#\n"), script)
+
+
+class Installation(unittest.TestCase):
+    """Before an installation: rdma-hook.preinst."""
+
+    def test_a_podman_that_cannot_read_the_drop_in_is_refused(self):
+        for version, words, status in (("4.3.1", ["install"], 1), ("3.4.4", ["upgrade", "0.1.0-1"], 1), ("4.7", ["install"], 1),
+                                       ("4.7.2-dev", ["install", "0.1.0-1"], 1), ("4.8.0", ["install"], 0), ("5.4.2", ["upgrade", "0.1.0-1"], 0),
+                                       ("10.0.0", ["install"], 0), ("4.3.1", ["abort-upgrade", "0.1.0-1"], 0)):
+            with tempfile.TemporaryDirectory() as folder:
+                program(Path(folder, "podman"), f"echo podman version {version}")
+                done = subprocess.run([ROOT / "packaging/debian/rdma-hook.preinst", *words], capture_output=True, text=True, check=False,
+                                      env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"})
+            said = f"rdma-hook: podman version {version} is too old: install 4.8 or later\n" if status else ""
+            self.assertEqual((done.returncode, done.stdout + done.stderr), (status, said), words)
 
 
 class Removal(unittest.TestCase):

@@ -16,6 +16,16 @@ installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' rdma-hook) == installe
 unmanaged() { udevadm info -q property --property "${2:-NM_UNMANAGED}" --value "/sys/class/net/$1"; }
 nothing() { [[ -z $("$@" 2>&1 | tee /dev/stderr) ]]; }
 
+old_podman() {
+    mkdir "$work/old"
+    printf '#!/bin/sh\necho podman version 4.3.1\n' >"$work/old/podman"
+    chmod +x "$work/old/podman"
+    PATH=$work/old:$PATH refused "the package is not installed beside a Podman that cannot read its drop-in" \
+        'podman version 4\.3\.1 is too old: install 4\.8 or later' install_packages "${packages[0]}"
+    files >"$work/after"
+    check "and left no file" diff "$work/before" "$work/after"
+}
+
 install_and_look() {
     local version each units=/usr/lib/systemd/system
     check "the packages are installed" install_packages "${packages[@]}"
@@ -72,6 +82,7 @@ engines() {
 }
 
 files >"$work/before"
+old_podman
 install_and_look
 network_manager
 
