@@ -263,6 +263,21 @@ class Artefacts(unittest.TestCase):
             self.assertFalse((self.folder / "root" / folder).exists(), folder)
 
     @unittest.skipIf(os.geteuid() != 0, "it needs root")
+    def test_the_unpacking_umask_is_not_the_installations(self):
+        for name, add, take in (("strict", 0, 0o077), ("loose", 0o022, 0)):
+            unpacked = self.tarball(name, {"usr/bin/rdma-hook": "1", "usr/share/doc/rdma-hook/a.md": "1", DROPIN: "1"})
+            for path in unpacked.rglob("*"):
+                path.chmod(path.stat().st_mode & ~take | add)
+            (unpacked / "files/usr/bin/rdma-link").symlink_to("rdma-hook")
+            self.script(unpacked / "install")
+            root = self.folder / "root"
+            programs = ("rdma-hook", "rdma-link", "uninstall", "before-removal", "after-removal")
+            for path in root.rglob("*"):
+                self.assertEqual(oct(path.stat().st_mode & 0o7777), oct(0o755 if path.is_dir() or path.name in programs else 0o644), path)
+            self.assertEqual(os.readlink(root / "usr/bin/rdma-link"), "rdma-hook")
+            shutil.rmtree(root)
+
+    @unittest.skipIf(os.geteuid() != 0, "it needs root")
     def test_a_journal_outlives_the_removal(self):
         self.script(self.tarball("one", {"usr/bin/rdma-hook": "1"}) / "install")
         self.write("root/run/rdma-hook/journals/a", "1")
