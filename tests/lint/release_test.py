@@ -205,13 +205,13 @@ class Artefacts(unittest.TestCase):
         self.assertEqual(made[0], made[1])
         self.assertNotEqual(made[0], self.tarball("three", {"usr/bin/a": "c", DROPIN: "b"}).with_name("rdma-hook-1.tar.xz").read_bytes())
 
-    def script(self, *words, status=0):
-        done = subprocess.run(["sh", *words, "--root", self.folder / "root"], capture_output=True, text=True, check=False)
+    def script(self, *words, status=0, root="root", **more):
+        done = subprocess.run(["sh", *words, "--root", self.folder / root], capture_output=True, text=True, check=False, **more)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
-    def installed(self):
-        root = self.folder / "root"
+    def installed(self, root="root"):
+        root = self.folder / root
         return {str(path.relative_to(root)): "link" if path.is_symlink() else path.read_text(encoding="utf-8")
                 for path in root.rglob("*") if path.is_symlink() or path.is_file()}
 
@@ -276,6 +276,17 @@ class Artefacts(unittest.TestCase):
                 self.assertEqual(oct(path.stat().st_mode & 0o7777), oct(0o755 if path.is_dir() or path.name in programs else 0o644), path)
             self.assertEqual(os.readlink(root / "usr/bin/rdma-link"), "rdma-hook")
             shutil.rmtree(root)
+
+    @unittest.skipIf(os.geteuid() != 0, "it needs root")
+    def test_a_root_whose_name_has_a_space(self):
+        install = self.tarball("one", {"usr/bin/rdma-hook": "1", DROPIN: "1"}) / "install"
+        (self.folder / "my root").mkdir()
+        self.assertEqual(self.script(install, root="my root"), "")
+        self.write(f"my root/{DROPIN}", "mine")
+        dropin = self.folder / "my root" / DROPIN
+        self.assertEqual(self.script(install, root="my root"), f"install: {dropin} was changed here and stays; the new one is {dropin}.new\n")
+        self.script(self.folder / "my root/usr/share/rdma-hook/uninstall", root="my root")
+        self.assertEqual(self.installed("my root"), {DROPIN: "mine"})
 
     @unittest.skipIf(os.geteuid() != 0, "it needs root")
     def test_a_journal_outlives_the_removal(self):
