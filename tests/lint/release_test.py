@@ -205,6 +205,18 @@ class Artefacts(unittest.TestCase):
         self.assertEqual(made[0], made[1])
         self.assertNotEqual(made[0], self.tarball("three", {"usr/bin/a": "c", DROPIN: "b"}).with_name("rdma-hook-1.tar.xz").read_bytes())
 
+    def test_the_tarball_has_zshs_functions_where_other_distributions_look(self):
+        def run(*words, **more):
+            if words[:2] == ("cmake", "--install"):
+                self.write(f"{more['env']['DESTDIR']}/usr/share/zsh/{folder}/_rdmactl", "a")
+                return ""
+            return subprocess.run(words, check=True, **more).stdout
+
+        for folder in ("vendor-completions", "site-functions"):
+            with unittest.mock.patch.object(release, "run", run):
+                _, files = release.packed(self.folder / folder, self.folder, "1.2.3", 1000000000, "x86_64")
+            self.assertEqual([str(path.relative_to(files)) for path in files.rglob("*") if path.is_file()], ["usr/share/zsh/site-functions/_rdmactl"])
+
     def script(self, *words, status=0, root="root", **more):
         done = subprocess.run(["sh", *words, "--root", self.folder / root], capture_output=True, text=True, check=False, **more)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
