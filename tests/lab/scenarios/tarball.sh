@@ -23,6 +23,11 @@ version=${tarball[0]##*/rdma-hook-}
 version=${version%%-linux-*}
 check "the tarball is unpacked" tar -xf "${tarball[0]}" -C "$work"
 install=("$work"/rdma-hook-*-linux-*/install)
+mkdir "$work/old"
+printf '#!/bin/sh\necho podman version 4.3.1\n' >"$work/old/podman"
+chmod +x "$work/old/podman"
+PATH=$work/old:$PATH refused "it is not installed beside a Podman that cannot read its drop-in" 'podman version 4\.3\.1 is too old' "${install[0]}"
+check "and left no file" same_files
 check "it is installed" "${install[0]}"
 check "every file is as it was packed" as_packed
 for each in rdma-hook rdmactl rdma-perf; do equal "$each has the release's version" "$each $version" "$($each --version)"; done
