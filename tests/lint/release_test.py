@@ -290,6 +290,45 @@ class Artefacts(unittest.TestCase):
             shutil.rmtree(root)
 
     @unittest.skipIf(os.geteuid() != 0, "it needs root")
+    def test_an_interrupted_installation_is_completed_or_taken_off(self):
+        first = self.tarball("one", {"usr/bin/rdma-hook": "1", "usr/share/rdma-hook/gone": "1", DROPIN: "1"})
+        second = self.tarball("two", {"usr/bin/rdma-hook": "2", "usr/share/rdma-hook/new": "2", DROPIN: "2"})
+        share = "usr/share/rdma-hook/"
+        program(self.folder / "bin/mv", f'echo >>"$0.calls"\n[ "$(wc -l <"$0.calls")" != "$KILLED" ] || {{ kill -9 $PPID; exit; }}\n'
+                                        f'exec {shutil.which("mv")} "$@"')
+
+        def again(name, of):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+            shutil.copytree(self.folder / of, self.folder / name, symlinks=True)
+
+        def killed(call):
+            """Whether this call of mv, with which the installation is killed, was reached."""
+            (self.folder / "bin/mv.calls").unlink(missing_ok=True)
+            env = os.environ | {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "KILLED": str(call), "TMPDIR": str(self.folder)}
+            return subprocess.run(["sh", second / "install", "--root", self.folder / "root"], env=env, check=False).returncode != 0
+
+        (self.folder / "before").mkdir()
+        for earlier in (False, True):
+            if earlier:
+                self.script(first / "install", root="before")
+            again("root", of="before")
+            self.script(second / "install")
+            whole, call, reached = self.installed(), 0, True
+            while reached:
+                call += 1
+                again("root", of="before")
+                reached = killed(call)
+                again("other", of="root")
+                self.script(second / "install")
+                self.assertEqual(self.installed(), whole, call)
+                if list((self.folder / "other" / share).glob("*.sha256")):
+                    self.script(self.folder / "other" / share / "uninstall", root="other")
+                    self.assertEqual(self.installed("other"), {}, call)
+                else:  # nothing was installed yet
+                    self.assertEqual([name for name in self.installed("other") if not name.startswith(share)], [], call)
+            self.assertEqual(call, 9)  # three scripts, three files, two lists of sums; and once to the end
+
+    @unittest.skipIf(os.geteuid() != 0, "it needs root")
     def test_a_root_whose_name_has_a_space(self):
         install = self.tarball("one", {"usr/bin/rdma-hook": "1", DROPIN: "1"}) / "install"
         (self.folder / "my root").mkdir()
