@@ -329,6 +329,41 @@ class Artefacts(unittest.TestCase):
             self.assertEqual(call, 9)  # three scripts, three files, two lists of sums; and once to the end
 
     @unittest.skipIf(os.geteuid() != 0, "it needs root")
+    def test_a_drop_in_that_is_there_is_as_a_changed_one(self):
+        install = self.tarball("one", {"usr/bin/rdma-hook": "1", DROPIN: "1"}) / "install"
+        root, uninstall = self.folder / "root", self.folder / "root/usr/share/rdma-hook/uninstall"
+        self.write(f"root/{DROPIN}", "mine")
+        for _ in range(2):  # an uninstall leaves it, too
+            self.assertIn(f"{DROPIN} was changed here and stays; the new one is {root}/{DROPIN}.new\n", self.script(install))
+            self.assertEqual([self.installed()[each] for each in (DROPIN, f"{DROPIN}.new")], ["mine", "1"])
+            self.assertIn("was changed here, and stays", self.script(uninstall))
+            self.assertEqual(self.installed(), {DROPIN: "mine"})
+        (root / DROPIN).unlink()
+        (root / DROPIN).symlink_to("/nowhere")
+        self.assertIn("stays", self.script(install))
+        self.assertIn("stays", self.script(uninstall))
+        self.assertEqual(self.installed(), {DROPIN: "link"})
+        (root / DROPIN).unlink()
+        self.write(f"root/{DROPIN}", "1")  # as a package leaves it that was not purged
+        self.assertEqual(self.script(install), "")
+        self.assertEqual(self.script(uninstall), "")
+        self.assertEqual(self.installed(), {})
+
+    @unittest.skipIf(os.geteuid() != 0, "it needs root")
+    def test_a_drop_in_that_a_later_version_has_not(self):
+        other = "etc/containers/containers.conf.d/60-rdma-hook.conf"
+        first = self.tarball("one", {"usr/bin/rdma-hook": "1", DROPIN: "1", other: "1"})
+        second = self.tarball("two", {"usr/bin/rdma-hook": "2"})
+        self.script(first / "install")
+        self.write(f"root/{other}", "mine")
+        self.script(first / "install")
+        said = self.script(second / "install")
+        self.assertEqual(said, f"install: {self.folder}/root/{other} was changed here and stays; this version does without it\n")
+        self.assertEqual({name for name in self.installed() if name.startswith("etc/")}, {other})
+        self.script(self.folder / "root/usr/share/rdma-hook/uninstall")
+        self.assertEqual(self.installed(), {other: "mine"})
+
+    @unittest.skipIf(os.geteuid() != 0, "it needs root")
     def test_a_root_whose_name_has_a_space(self):
         install = self.tarball("one", {"usr/bin/rdma-hook": "1", DROPIN: "1"}) / "install"
         (self.folder / "my root").mkdir()
