@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of packaging/release, sbom.py and oci.py there, and of the scripts that install and remove: on small files, and in a root file
-system of a folder."""
+"""Tests of packaging/release, sbom.py and oci.py there, and of the scripts that install and remove: on small files, below a folder."""
 import contextlib
 import gzip
 import importlib.machinery
@@ -357,8 +356,7 @@ class Artefacts(unittest.TestCase):
         self.script(first / "install")
         self.write(f"root/{other}", "mine")
         self.script(first / "install")
-        said = self.script(second / "install")
-        self.assertEqual(said, f"install: {self.folder}/root/{other} was changed here and stays; this version does without it\n")
+        self.assertEqual(self.script(second / "install"), f"install: {self.folder}/root/{other} was changed here and stays; this version does without it\n")
         self.assertEqual({name for name in self.installed() if name.startswith("etc/")}, {other})
         self.script(self.folder / "root/usr/share/rdma-hook/uninstall")
         self.assertEqual(self.installed(), {other: "mine"})
