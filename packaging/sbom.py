@@ -19,8 +19,9 @@ from pathlib import Path
 # Of Debian's source packages, without the number of a version; of another one NOASSERTION, and its copyright file is what counts.
 LICENCES = {"glibc": "LGPL-2.1-or-later", "libnl3": "LGPL-2.1-only", "libmd": "BSD-3-Clause", "nlohmann-json3": "MIT", "fmtlib": "MIT",
             "cli11": "BSD-3-Clause", "tomlplusplus": "MIT", "rdma-core": "GPL-2.0-only OR Linux-OpenIB", "libseccomp": "LGPL-2.1-only", "gcc": "GPL-3.0-or-later WITH GCC-exception-3.1", "linux": "GPL-2.0-only WITH Linux-syscall-note"}
-# What gcc adds by itself to a program that is linked statically.
-RUNTIME = ("libstdc++.a", "libm.a", "libgcc.a", "libgcc_eh.a", "libc.a")
+# The archives that gcc adds by itself to a program, by the option for it.
+RUNTIME = {"-static-libstdc++": {"libstdc++.a"}, "-static-libgcc": {"libgcc.a", "libgcc_eh.a"},
+           **dict.fromkeys(("-static", "-static-pie"), {"libstdc++.a", "libm.a", "libgcc.a", "libgcc_eh.a", "libc.a"})}
 
 
 class Unknown(Exception):
@@ -43,9 +44,9 @@ def headers(deps, build):
 
 
 def archives(link):
-    """The archives of a link command, and whether it links statically."""
+    """The archives of a link command: those that it names, and the names of those that gcc adds."""
     words = link.split()
-    return sorted({word for word in words if word.startswith("/") and word.endswith(".a")}), any(word in ("-static", "-static-pie") for word in words)
+    return sorted({word for word in words if word.startswith("/") and word.endswith(".a")}), set().union(*(RUNTIME.get(word, ()) for word in words))
 
 
 def needed(program):
@@ -152,8 +153,8 @@ def programs(build, files):
                     or f"/{program.name} " in f"{line} "]
         if not commands:
             raise Unknown(f"ninja has no command that links {program.name}")
-        static, whole = archives(commands[-1])
-        static = [Path(each).resolve() for each in static] + ([found_by_compiler(compiler, each) for each in RUNTIME] if whole else [])
+        static, added = archives(commands[-1])
+        static = [Path(each).resolve() for each in static] + [found_by_compiler(compiler, each) for each in sorted(added)]
         yield program.name, content, static, [found_by_compiler(compiler, each) for each in needed(program)]
         found = True
     if not found:

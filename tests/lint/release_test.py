@@ -492,8 +492,11 @@ class Bill(unittest.TestCase):
     def test_what_ninja_says(self):
         deps = "a.o: #deps 3, deps mtime 1 (VALID)\n    ../../hook/a.h\n    /usr/include/a.h\n    cmake_pch.hxx\n\n"
         self.assertEqual(sbom.headers(deps, "/nowhere/build/dist"), [Path("/usr/include/a.h")])
-        self.assertEqual(sbom.archives(": && /usr/bin/c++ -static-pie a.o -o rdma-hook libx.a /usr/lib/libnl-3.a && :"), (["/usr/lib/libnl-3.a"], True))
-        self.assertEqual(sbom.archives("/usr/bin/c++ a.o -o rdma-perf"), ([], False))
+        self.assertEqual(sbom.archives(": && /usr/bin/c++ -static-pie a.o -o rdma-hook libx.a /usr/lib/libnl-3.a && :"),
+                         (["/usr/lib/libnl-3.a"], {"libstdc++.a", "libm.a", "libgcc.a", "libgcc_eh.a", "libc.a"}))
+        self.assertEqual(sbom.archives("/usr/bin/c++ -pie -static-libstdc++ -static-libgcc a.o -o rdma-perf /usr/lib/libmd.a"),
+                         (["/usr/lib/libmd.a"], {"libstdc++.a", "libgcc.a", "libgcc_eh.a"}))
+        self.assertEqual(sbom.archives("/usr/bin/c++ a.o -o rdma-perf"), ([], set()))
 
 
 if __name__ == "__main__":
