@@ -115,6 +115,12 @@ def foreign(name, about, vendor):
                               "referenceLocator": f"pkg:deb/{vendor}/{name.replace('+', '%2B')}@{number.replace('+', '%2B')}?arch={architecture}"}]}
 
 
+def verification_code(files):
+    """What names the content of a package's files: SPDX 2.3, clause 7.9."""
+    sums = sorted(each["checksumValue"] for file in files for each in file["checksums"] if each["algorithm"] == "SHA1")
+    return {"packageVerificationCodeValue": hashlib.sha1("".join(sums).encode()).hexdigest()}
+
+
 def document(number, when, repository, programs, read, about, vendor):
     """The SPDX document. programs: name -> (bytes, packages linked statically, packages loaded); read: packages whose headers were read."""
     own = identifier("Package", "rdma-hook")
@@ -134,8 +140,8 @@ def document(number, when, repository, programs, read, about, vendor):
         "documentNamespace": f"{repository}/spdx/rdma-hook-{number}-{uuid.uuid5(uuid.NAMESPACE_URL, content)}",
         "creationInfo": {"created": datetime.datetime.fromtimestamp(when, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
                          "creators": [f"Tool: rdma-hook-packaging-{number}"]},
-        "packages": [{"name": "rdma-hook", "SPDXID": own, "versionInfo": number, "downloadLocation": repository, "filesAnalyzed": False,
-                      "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0", "copyrightText": "2026 the authors of rdma-hook"},
+        "packages": [{"name": "rdma-hook", "SPDXID": own, "versionInfo": number, "downloadLocation": repository, "filesAnalyzed": True,
+                      "packageVerificationCode": verification_code(files), "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0", "copyrightText": "2026 the authors of rdma-hook"},
                      *(foreign(name, each, vendor) for name, each in sorted(about.items()))],
         "files": files,
         "relationships": [{"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other} for one, kind, other in relations],
@@ -197,6 +203,12 @@ def check(made):
                 yield f"{relation[end]} is named and not there"
     related = {relation[end] for relation in made["relationships"] for end in ("spdxElementId", "relatedSpdxElement")}
     yield from (f"{each} is related to nothing" for each in elements if each not in related)
+    for package in made["packages"]:
+        held = [relation["relatedSpdxElement"] for relation in made["relationships"]
+                if relation["relationshipType"] == "CONTAINS" and relation["spdxElementId"] == package["SPDXID"]]
+        files = [file for file in made["files"] if file["SPDXID"] in held]
+        if package["filesAnalyzed"] != bool(files) or package.get("packageVerificationCode") != (verification_code(files) if files else None):
+            yield f"{package['SPDXID']} has not the verification code of its files"
 
 
 def summary(path):

@@ -474,6 +474,17 @@ class Bill(unittest.TestCase):
         self.assertEqual(licences["libstdc++-12-dev"], "GPL-3.0-or-later WITH GCC-exception-3.1")
         self.assertEqual(made, self.made())
 
+    def test_the_packages_files_are_analyzed(self):
+        made = self.made()
+        # printf '\177ELF1' | sha1sum and so on; the sorted sums without an end of line | sha1sum
+        code = {"packageVerificationCodeValue": "e434a58a58d307750210018554c578b801b45c1c"}
+        self.assertEqual(made["packages"][0]["packageVerificationCode"], code)
+        self.assertEqual(sbom.verification_code(made["files"][::-1]), code)
+        self.assertEqual({each["filesAnalyzed"] for each in made["packages"][1:]}, {False})
+        for name, value in (("filesAnalyzed", False), ("packageVerificationCode", {"packageVerificationCodeValue": "0" * 40})):
+            self.assertEqual(list(sbom.check(made | {"packages": [made["packages"][0] | {name: value}, *made["packages"][1:]]})),
+                             ["SPDXRef-Package-rdma-hook has not the verification code of its files"])
+
     def test_a_hole_is_found(self):
         made = self.made()
         made["packages"].pop()
