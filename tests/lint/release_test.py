@@ -440,6 +440,23 @@ class Image(unittest.TestCase):
             self.assertEqual([(each.name, oct(each.mode), each.uid, each.mtime, each.linkname) for each in layer if not each.isdir()],
                              [("bin", "0o755", 0, 1000000000, "usr/bin"), ("usr/bin/rdma-perf", "0o755", 0, 1000000000, "")])
 
+    @unittest.skipUnless(list(Path("/etc/libibverbs.d").glob("*.driver")), "no provider of libibverbs is installed")
+    def test_a_licence_that_is_missing_is_named(self):
+        # librdmacm1 and librdmacm1t64 are never both there: as the stand-in for dpkg has it, one of them has lost its licence.
+        library = self.folder / "libibverbs.so.1"
+        for path in (library, self.folder / "librdmacm.so.1", self.folder / "libibverbs/liba-rdmav34.so"):
+            path.parent.mkdir(exist_ok=True)
+            path.touch()
+        for name, text in (("ldd", f"echo 'x => {library} (0)'"), ("dpkg-query", "printf installed"), ("rdma-perf", "echo rdma-perf 1.2.3")):
+            (self.folder / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+            (self.folder / name).chmod(0o755)
+        made = subprocess.run([ROOT / "packaging/image/make", self.folder / "made", self.folder / "rdma-perf"], capture_output=True, text=True,
+                              check=False, env=os.environ | {"PATH": f"{self.folder}:{os.environ['PATH']}"})
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertRegex(made.stderr, r"warning: /usr/share/doc/librdmacm1(t64)?/copyright is missing")
+        self.assertEqual((self.folder / "made/root/usr/share/doc/rdma-perf/copyright").read_text(encoding="utf-8"),
+                         (ROOT / "packaging/debian/copyright").read_text(encoding="utf-8"))
+
     def test_its_licences_are_those_of_the_bill_of_materials(self):
         labels = oci.settings((ROOT / "packaging/image/Containerfile").read_text(encoding="utf-8"))["Labels"]
         held = {sbom.LICENCES[name] for name in ("cli11", "fmtlib", "gcc", "glibc", "libnl3", "nlohmann-json3", "rdma-core")} | {"Apache-2.0"}
