@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The software bill of materials of a build, as SPDX 2.3 in JSON; and Debian's Static-Built-Using.
+"""The software bills of materials of a build and of rdma-perf's image, as SPDX 2.3 in JSON; and Debian's Static-Built-Using.
 
 usage: packaging/sbom.py BUILD FILES    the source packages of all archives that are linked into the programs in FILES/usr/bin
 
@@ -15,6 +15,8 @@ import subprocess
 import sys
 import uuid
 from pathlib import Path
+
+import oci
 
 # Of Debian's source packages, without the number of a version; of another one NOASSERTION, and its copyright file is what counts.
 LICENCES = {"glibc": "LGPL-2.1-or-later", "libnl3": "LGPL-2.1-only", "libmd": "BSD-3-Clause", "nlohmann-json3": "MIT", "fmtlib": "MIT",
@@ -121,30 +123,32 @@ def verification_code(files):
     return {"packageVerificationCodeValue": hashlib.sha1("".join(sums).encode()).hexdigest()}
 
 
-def document(number, when, repository, programs, read, about, vendor):
-    """The SPDX document. programs: name -> (bytes, packages linked statically, packages loaded); read: packages whose headers were read."""
-    own = identifier("Package", "rdma-hook")
-    files = [{"fileName": f"./usr/bin/{name}", "SPDXID": identifier("File", name), "fileTypes": ["BINARY"], "licenseConcluded": "NOASSERTION",
-              "copyrightText": "NOASSERTION", "checksums": [{"algorithm": algorithm.upper(), "checksumValue": hashlib.new(algorithm, content).hexdigest()}
-                                                            for algorithm in ("sha1", "sha256")]}
-             for name, (content, _, _) in sorted(programs.items())]
-    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", own)] + [(own, "CONTAINS", each["SPDXID"]) for each in files]
-    for name, (_, static, dynamic) in sorted(programs.items()):
-        relations += [(identifier("File", name), kind, identifier("Package", package)) for kind, packages in
-                      (("STATIC_LINK", static), ("DYNAMIC_LINK", dynamic)) for package in sorted(packages)]
-    relations += [(identifier("Package", package), "BUILD_DEPENDENCY_OF", own) for package in sorted(read)]
-    content = "".join(file["checksums"][1]["checksumValue"] for file in files)
+def document(name, terms, number, when, files, relations, about):
+    """The SPDX document of the package `name`. terms: its licence and whose it is; files: ./path -> content; relations: (one, kind, other), of
+    which each is the path of a file or the name of a package."""
+    repository = json.loads((Path(__file__).parent / "project.json").read_text(encoding="utf-8"))["repository"]
+    vendor, own = distribution(), identifier("Package", name)
+    element = lambda known: identifier("File", known[2:]) if known.startswith("./") else identifier("Package", known)  # noqa: E731
+    listed = [{"fileName": path, "SPDXID": element(path), "fileTypes": ["BINARY" if content.startswith(b"\x7fELF") else "TEXT"],
+               "licenseConcluded": "NOASSERTION", "copyrightText": "NOASSERTION",
+               "checksums": [{"algorithm": algorithm.upper(), "checksumValue": hashlib.new(algorithm, content).hexdigest()}
+                             for algorithm in ("sha1", "sha256")]}
+              for path, content in sorted(files.items())]
+    related = [("SPDXRef-DOCUMENT", "DESCRIBES", own)] + [(own, "CONTAINS", each["SPDXID"]) for each in listed]
+    related += [(element(one), kind, element(other)) for one, kind, other in sorted(relations)]
+    content = "".join(file["checksums"][1]["checksumValue"] for file in listed)
     return {
-        "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"rdma-hook-{number}",
-        # Of the programs' content, so that equal builds have equal documents.
-        "documentNamespace": f"{repository}/spdx/rdma-hook-{number}-{uuid.uuid5(uuid.NAMESPACE_URL, content)}",
+        "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"{name}-{number}",
+        # Of the files' content, so that equal builds have equal documents.
+        "documentNamespace": f"{repository}/spdx/{name}-{number}-{uuid.uuid5(uuid.NAMESPACE_URL, content)}",
         "creationInfo": {"created": datetime.datetime.fromtimestamp(when, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
                          "creators": [f"Tool: rdma-hook-packaging-{number}"]},
-        "packages": [{"name": "rdma-hook", "SPDXID": own, "versionInfo": number, "downloadLocation": repository, "filesAnalyzed": True,
-                      "packageVerificationCode": verification_code(files), "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0", "copyrightText": "2026 the authors of rdma-hook"},
-                     *(foreign(name, each, vendor) for name, each in sorted(about.items()))],
-        "files": files,
-        "relationships": [{"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other} for one, kind, other in relations],
+        "packages": [{"name": name, "SPDXID": own, "versionInfo": number, "downloadLocation": repository, "filesAnalyzed": True,
+                      "packageVerificationCode": verification_code(listed), "licenseConcluded": terms[0], "licenseDeclared": terms[0],
+                      "copyrightText": terms[1]},
+                     *(foreign(package, each, vendor) for package, each in sorted(about.items()))],
+        "files": listed,
+        "relationships": [{"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other} for one, kind, other in related],
     }
 
 
@@ -174,19 +178,43 @@ def built_using(build, files):
     return ", ".join(sorted({f"{source} (= {number})" for _, _, source, number in about.values()}))
 
 
+def links(build, files):
+    """(program, STATIC_LINK or DYNAMIC_LINK, library) of each program in files/usr/bin."""
+    return [(f"./usr/bin/{name}", kind, library) for name, _, static, dynamic in programs(build, files)
+            for kind, libraries in (("STATIC_LINK", static), ("DYNAMIC_LINK", dynamic)) for library in libraries]
+
+
+def save(path, made):
+    for each in check(made):
+        raise Unknown(f"{path.name}: {each}")
+    path.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+
+
 def write(path, build, files, number, when):
     """Writes the document of what is in files/usr/bin and was built in the folder build."""
-    compiled = headers(output("ninja", "-C", build, "-t", "deps"), build)
-    linked = {name: more for name, *more in programs(build, files)}
-    owner = owners([*compiled, *(each for _, static, dynamic in linked.values() for each in (*static, *dynamic))])
-    of = lambda paths: {owner[str(each)] for each in paths}  # noqa: E731
-    repository = json.loads((Path(__file__).parent / "project.json").read_text(encoding="utf-8"))["repository"]
-    made = document(number, when, repository, {name: (content, of(static), of(dynamic)) for name, (content, static, dynamic) in linked.items()},
-                    of(compiled), described(sorted(set(owner.values()))), distribution())
-    wrong = list(check(made))
-    if wrong:
-        raise Unknown(f"{path.name}: {wrong[0]}")
-    path.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    compiled, linked = headers(output("ninja", "-C", build, "-t", "deps"), build), links(build, files)
+    owner = owners([*compiled, *(library for _, _, library in linked)])
+    relations = {(program, kind, owner[str(library)]) for program, kind, library in linked}
+    relations |= {(owner[str(header)], "BUILD_DEPENDENCY_OF", "rdma-hook") for header in compiled}
+    save(path, document("rdma-hook", ("Apache-2.0", "2026 the authors of rdma-hook"), number, when,
+                        {program: (files / program).read_bytes() for program, _, _ in linked}, relations, described(sorted(set(owner.values())))))
+
+
+def write_image(path, folder, build, files, number, when):
+    """Writes the document of the image that packaging/image/make left in a folder: its rdma-perf is that of write(), the rest is Debian's."""
+    root = folder / "root"
+    held = {f"./{file.relative_to(root)}": file.read_bytes() for file in root.rglob("*") if file.is_file() and not file.is_symlink()}
+    copied = [name for name in held if name not in ("./usr/bin/rdma-perf", "./usr/share/doc/rdma-perf/copyright")]
+    linked = [each for each in links(build, files) if each[0] in held]
+    # `make` leaves each file where this machine has it.
+    owner = owners([*(name[1:] for name in copied), *(library for _, _, library in linked)])
+    relations = {(name, "EXPANDED_FROM_ARCHIVE", owner[name[1:]]) for name in copied}
+    for package in sorted({package for _, _, package in relations}):
+        if f"./usr/share/doc/{package}/copyright" not in held:
+            raise Unknown(f"the image has files of {package}, and not its /usr/share/doc/{package}/copyright")
+    relations |= {(program, kind, owner[str(library)]) for program, kind, library in linked}
+    licence = oci.settings((folder / "Containerfile").read_text(encoding="utf-8"))["Labels"][f"{oci.LABEL}licenses"]
+    save(path, document("rdma-perf", (licence, "NOASSERTION"), number, when, held, relations, described(sorted(set(owner.values())))))
 
 
 def check(made):
@@ -216,8 +244,8 @@ def summary(path):
     for each in check(made):
         raise Unknown(f"{path.name}: {each}")
     kinds = [relation["relationshipType"] for relation in made["relationships"]]
-    return (f"{made['spdxVersion']}, {len(made['files'])} programs, {len(made['packages']) - 1} foreign packages; "
-            + ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("STATIC_LINK", "DYNAMIC_LINK", "BUILD_DEPENDENCY_OF")))
+    return (f"{made['spdxVersion']}, {len(made['files'])} files, {len(made['packages']) - 1} foreign packages; "
+            + ", ".join(f"{kinds.count(kind)} {kind}" for kind in sorted(set(kinds) - {"DESCRIBES", "CONTAINS"})))
 
 
 if __name__ == "__main__":

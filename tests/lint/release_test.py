@@ -475,17 +475,18 @@ class Bill(unittest.TestCase):
     ABOUT = {"libc6-dev": ("2-1", "amd64", "glibc", "2"), "libstdc++-12-dev": ("12", "amd64", "gcc-12", "12"), "libibverbs1": ("50", "amd64", "rdma-core", "50")}
 
     def made(self):
-        return sbom.document("1.0.0", 1000000000, "https://a.example/b", {"rdma-hook": (b"\x7fELF1", {"libc6-dev", "libstdc++-12-dev"}, set()),
-                                                                         "rdma-perf": (b"\x7fELF2", set(), {"libibverbs1"})},
-                             {"libc6-dev"}, self.ABOUT, "debian")
+        return sbom.document("rdma-hook", ("Apache-2.0", "us"), "1.0.0", 1000000000,
+                             {"./usr/bin/rdma-hook": b"\x7fELF1", "./usr/bin/rdma-perf": b"\x7fELF2"},
+                             {("./usr/bin/rdma-hook", "STATIC_LINK", "libc6-dev"), ("./usr/bin/rdma-hook", "STATIC_LINK", "libstdc++-12-dev"),
+                              ("./usr/bin/rdma-perf", "DYNAMIC_LINK", "libibverbs1"), ("libc6-dev", "BUILD_DEPENDENCY_OF", "rdma-hook")}, self.ABOUT)
 
     def test_the_document_is_whole(self):
         made = self.made()
         self.assertEqual(list(sbom.check(made)), [])
         self.assertEqual(made["creationInfo"]["created"], "2001-09-09T01:46:40Z")
         relations = {(each["spdxElementId"], each["relationshipType"], each["relatedSpdxElement"]) for each in made["relationships"]}
-        self.assertIn(("SPDXRef-File-rdma-hook", "STATIC_LINK", "SPDXRef-Package-libstdc---12-dev"), relations)
-        self.assertIn(("SPDXRef-File-rdma-perf", "DYNAMIC_LINK", "SPDXRef-Package-libibverbs1"), relations)
+        self.assertIn(("SPDXRef-File-usr-bin-rdma-hook", "STATIC_LINK", "SPDXRef-Package-libstdc---12-dev"), relations)
+        self.assertIn(("SPDXRef-File-usr-bin-rdma-perf", "DYNAMIC_LINK", "SPDXRef-Package-libibverbs1"), relations)
         self.assertIn(("SPDXRef-Package-libc6-dev", "BUILD_DEPENDENCY_OF", "SPDXRef-Package-rdma-hook"), relations)
         licences = {each["name"]: each["licenseDeclared"] for each in made["packages"]}
         self.assertEqual(licences["libstdc++-12-dev"], "GPL-3.0-or-later WITH GCC-exception-3.1")
@@ -516,6 +517,40 @@ class Bill(unittest.TestCase):
             known.write_text('set(CMAKE_CXX_COMPILER_AR "/usr/bin/ar")\n', encoding="utf-8")
             with self.assertRaisesRegex(sbom.Unknown, "knows no compiler"):
                 sbom.compiler_of(folder)
+
+    def image(self, *lacking):
+        """The document of an image, whose folder does not have the files `lacking`; the text of summary(), too."""
+        library = "/usr/lib/libibverbs.so.1"
+        owner = {library: "libibverbs1", "/usr/share/doc/libibverbs1/copyright": "libibverbs1", "/usr/lib/gcc/libgcc.a": "libgcc-12-dev"}
+        about = self.ABOUT | {"libgcc-12-dev": ("12", "amd64", "gcc-12", "12")}
+        with contextlib.ExitStack() as stack:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            for name in {library, "/usr/bin/rdma-perf", "/usr/share/doc/libibverbs1/copyright", "/usr/share/doc/rdma-perf/copyright"} - set(lacking):
+                path = folder / f"root{name}"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(b"\x7fELF" if "/doc/" not in name else name.encode())
+            (folder / "root/lib").symlink_to("usr/lib")
+            shutil.copy(ROOT / "packaging/image/Containerfile", folder)
+            linked = [("rdma-hook", b"", [Path("/usr/lib/other.a")], []), ("rdma-perf", b"", [Path("/usr/lib/gcc/libgcc.a")], [Path(library)])]
+            for name, does in (("programs", lambda *_: linked), ("owners", lambda paths: {str(path): owner[str(path)] for path in paths}),
+                               ("described", lambda names: {name: about[name] for name in names})):
+                stack.enter_context(unittest.mock.patch.object(sbom, name, does))
+            sbom.write_image(folder / "image.spdx.json", folder, "build", Path("files"), "1.0.0", 1000000000)
+            return json.loads((folder / "image.spdx.json").read_text(encoding="utf-8")), sbom.summary(folder / "image.spdx.json")
+
+    def test_the_image_has_a_document(self):
+        made, summary = self.image()
+        self.assertEqual(summary, "SPDX-2.3, 4 files, 2 foreign packages; 1 DYNAMIC_LINK, 2 EXPANDED_FROM_ARCHIVE, 1 STATIC_LINK")
+        self.assertEqual([each["fileName"] for each in made["files"]],
+                         ["./usr/bin/rdma-perf", "./usr/lib/libibverbs.so.1", "./usr/share/doc/libibverbs1/copyright", "./usr/share/doc/rdma-perf/copyright"])
+        relations = {(each["spdxElementId"], each["relationshipType"], each["relatedSpdxElement"]) for each in made["relationships"]}
+        self.assertIn(("SPDXRef-File-usr-lib-libibverbs.so.1", "EXPANDED_FROM_ARCHIVE", "SPDXRef-Package-libibverbs1"), relations)
+        self.assertIn(("SPDXRef-File-usr-bin-rdma-perf", "STATIC_LINK", "SPDXRef-Package-libgcc-12-dev"), relations)
+        self.assertIn("Linux-OpenIB", made["packages"][0]["licenseDeclared"])
+
+    def test_an_image_without_a_licence_has_none(self):
+        with self.assertRaisesRegex(sbom.Unknown, "has files of libibverbs1, and not its /usr/share/doc/libibverbs1/copyright"):
+            self.image("/usr/share/doc/libibverbs1/copyright")
 
     def test_what_ninja_says(self):
         deps = "a.o: #deps 3, deps mtime 1 (VALID)\n    ../../hook/a.h\n    /usr/include/a.h\n    cmake_pch.hxx\n\n"
