@@ -22,7 +22,7 @@ foreach(part hook perf perf-report)
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/rdma-${part} COMPONENT ${part}_deb EXCLUDE_FROM_ALL)
   install(FILES ${packaging}/debian/rdma-${part}.lintian-overrides
     DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides RENAME rdma-${part} COMPONENT ${part}_deb EXCLUDE_FROM_ALL)
-  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${packaging}/debian/copyright
     DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/rdma-${part} COMPONENT ${part}_rpm EXCLUDE_FROM_ALL)
   string(TOUPPER ${part} name)
   foreach(kind "" _DEB _RPM)

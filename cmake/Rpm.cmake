@@ -1,7 +1,6 @@
 # What RPM packages have of their own, for Fedora and RHEL. Included by Packages.cmake.
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_RELEASE ${RDMA_PACKAGE_REVISION})
-set(CPACK_RPM_PACKAGE_LICENSE Apache-2.0)
 set(CPACK_RPM_PACKAGE_GROUP Unspecified)
 set(CPACK_RPM_PACKAGE_VENDOR ${RDMA_MAINTAINER})
 set(CPACK_RPM_COMPRESSION_TYPE gzip)
@@ -23,7 +22,9 @@ list(APPEND CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION ${CMAKE_INSTALL_FULL_M
   /usr/lib/systemd/system /usr/lib/systemd/system-preset /usr/lib/udev /usr/lib/udev/rules.d /etc/containers /etc/containers/containers.conf.d)
 foreach(part ${RDMA_PACKAGES})
   string(TOUPPER ${part} name)
-  set(CPACK_RPM_${name}_USER_FILELIST "%license ${CMAKE_INSTALL_FULL_DATADIR}/licenses/rdma-${part}/LICENSE")
+  foreach(file LICENSE copyright)
+    list(APPEND CPACK_RPM_${name}_USER_FILELIST "%license ${CMAKE_INSTALL_FULL_DATADIR}/licenses/rdma-${part}/${file}")
+  endforeach()
 endforeach()
 list(APPEND CPACK_RPM_HOOK_USER_FILELIST "%config(noreplace) ${RDMA_CONFFILE}")
 

@@ -8,6 +8,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -73,6 +74,39 @@ class Changelog(unittest.TestCase):
     def test_the_projects_own_changelog_has_something_to_release(self):
         number, text = release.version(release.read("CMakeLists.txt")), release.read("CHANGELOG.md")
         self.assertTrue(release.section(text, number)[1] or release.section(text, "Unreleased")[1])
+
+
+def notices():
+    """The libraries of packaging/debian/copyright: name -> (licence, the packages with their code)."""
+    text = (ROOT / "packaging/debian/copyright").read_text(encoding="utf-8")
+    return {name: (licence, packages.split(" and ")) for name, licence, packages in re.findall(r"^ ([\w-]+) \((.+)\), in ([\w -]+):", text, re.MULTILINE)}
+
+
+def licences(package):
+    """The licences of a package's programs."""
+    return {"Apache-2.0"} | {licence for licence, packages in notices().values() if package in packages}
+
+
+class Licences(unittest.TestCase):
+    def test_notices_are_of_all_that_is_linked(self):
+        both, hook = ["rdma-hook", "rdma-perf"], ["rdma-hook"]
+        self.assertEqual(notices(), {name: (sbom.LICENCES[name], packages) for name, packages in {
+            "cli11": both, "fmtlib": both, "gcc": both, "glibc": hook, "libmd": both, "libnl3": hook, "nlohmann-json3": both, "tomlplusplus": hook}.items()})
+
+    def test_texts_that_ask_for_it_are_there(self):
+        text = " ".join((ROOT / "packaging/debian/copyright").read_text(encoding="utf-8").split())
+        for words in ("The above copyright notice and this permission notice shall be included in all copies",
+                      "Neither the name of the University nor the names of its contributors", "The name of the author may not be used",
+                      "Neither the name of the copyright holder nor the names of contributors"):
+            self.assertEqual(text.count(words), 1, words)
+        self.assertEqual(text.count("2. Redistributions in binary form must reproduce the above copyright notice"), 3)
+        self.assertEqual(text.count("OUT OF THE USE OF THIS SOFTWARE"), 3)
+
+    def test_rpm_has_the_licences_of_each_package(self):
+        text = re.search(r"^set\(CPACK_RPM_PACKAGE_LICENSE \[=\[(.*)\]=\]\)$", (ROOT / "packaging/cpack.cmake.in").read_text(encoding="utf-8"), re.MULTILINE)[1]
+        for package in ("rdma-hook", "rdma-perf", "rdma-perf-report"):
+            tag = re.sub(r'%\["%\{name\}" == "(.*?)" \? "(.*?)" : "(.*?)"\]', lambda found: found[2] if found[1] == package else found[3], text)
+            self.assertEqual(set(tag.split(" AND ")), licences(package), package)
 
 
 class SourcePackage(unittest.TestCase):
@@ -232,6 +266,7 @@ class Artefacts(unittest.TestCase):
         before = self.installed()
         first = self.tarball("one", {"usr/bin/rdma-hook": "1", "usr/share/doc/rdma-hook/gone.md": "1", "usr/lib/systemd/system/a@.service": "1",
                                      DROPIN: "1"})
+        self.assertEqual((first / "copyright").read_text(encoding="utf-8"), (ROOT / "packaging/debian/copyright").read_text(encoding="utf-8"))
         self.script(first / "install")
         for name, text in {"usr/bin/other": "x", "usr/bin/rdma-hook": "1", "usr/share/doc/rdma-hook/gone.md": "1", DROPIN: "1"}.items():
             self.assertEqual(self.installed()[name], text)
@@ -457,9 +492,9 @@ class Image(unittest.TestCase):
         self.assertEqual((self.folder / "made/root/usr/share/doc/rdma-perf/copyright").read_text(encoding="utf-8"),
                          (ROOT / "packaging/debian/copyright").read_text(encoding="utf-8"))
 
-    def test_its_licences_are_those_of_the_bill_of_materials(self):
+    def test_its_licences_are_those_of_its_program_and_its_libraries(self):
         labels = oci.settings((ROOT / "packaging/image/Containerfile").read_text(encoding="utf-8"))["Labels"]
-        held = {sbom.LICENCES[name] for name in ("cli11", "fmtlib", "gcc", "glibc", "libnl3", "nlohmann-json3", "rdma-core")} | {"Apache-2.0"}
+        held = licences("rdma-perf") | {sbom.LICENCES[name] for name in ("glibc", "libnl3", "rdma-core")}
         self.assertEqual({each.strip("()") for each in labels["org.opencontainers.image.licenses"].split(" AND ")}, held)
 
     def test_a_changed_part_is_found(self):
