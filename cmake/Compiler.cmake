@@ -37,9 +37,21 @@ if(RDMA_SANITIZE)
   target_link_options(rdma_flags INTERFACE -fsanitize=${RDMA_SANITIZE})
 endif()
 
+include(CheckCXXSourceCompiles)
+# How a program carries its C++ runtime that is linked dynamically otherwise. Fedora has the archive in a package of its own.
+set(RDMA_OWN_RUNTIME -static-libstdc++ -static-libgcc)
+if(NOT RDMA_SANITIZE)
+  set(CMAKE_REQUIRED_LINK_OPTIONS ${RDMA_OWN_RUNTIME})
+  check_cxx_source_compiles("#include <iostream>\nint main() { std::cout << std::flush; }" RDMA_CAN_LINK_RUNTIME)
+  unset(CMAKE_REQUIRED_LINK_OPTIONS)
+  if(NOT RDMA_CAN_LINK_RUNTIME)
+    message(STATUS "rdma-perf needs the C++ library where it runs: libstdc++.a is missing")
+    set(RDMA_OWN_RUNTIME)
+  endif()
+endif()
+
 set(RDMA_STATIC_POSSIBLE OFF)
 if(RDMA_STATIC_HOOK AND NOT RDMA_SANITIZE)
-  include(CheckCXXSourceCompiles)
   set(CMAKE_REQUIRED_FLAGS "-static-pie -fPIE")
   set(CMAKE_REQUIRED_LIBRARIES nl-3 md)
   check_cxx_source_compiles(
