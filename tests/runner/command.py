@@ -274,7 +274,7 @@ def run_bench(run, job, log):
 
 KINDS = {"install": run_install, "lab": run_lab, "programs": run_programs, "tests": run_tests, "unit": run_unit, "contract": run_contract,
          "sanitizer": run_sanitizer, "guest": run_guest, "packages": run_checks, "rpm": run_checks, "source-package": run_checks, "bad-input": run_checks, "pair": run_checks, "power-loss": run_checks,
-         "newest-libc": run_checks, "compilers": run_checks, "arm64": run_checks, "dynamic": run_checks, "reproducible": run_checks, "selinux": run_checks, "fuzz": run_fuzz, "quickstart": run_quickstart, "bench": run_bench}
+         "newest-libc": run_checks, "compilers": run_checks, "arm64": run_checks, "dynamic": run_checks, "reproducible": run_checks, "plain-container": run_checks, "selinux": run_checks, "fuzz": run_fuzz, "quickstart": run_quickstart, "bench": run_bench}
 AGAIN = {"guest", "pair", "power-loss", "quickstart", "packages"}
 
 

@@ -35,3 +35,5 @@ def leave_idle(roots):
                 os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
             except ProcessLookupError:
                 pass
+            except PermissionError:
+                return  # without CAP_SYS_NICE: it stays idle, and has the processors when nothing else wants them
