@@ -94,11 +94,24 @@ pack_tarball() {
     build_project programs pack "$1"
 }
 
-# copy_project FOLDER: the files of the work tree, committed or not, in FOLDER; with new times.
+# project_files: the files of the work tree, committed or not, a NUL after each. Without a usable repository all but what is built.
+project_files() {
+    git -C "$repository" ls-files -z -co --exclude-standard 2>/dev/null ||
+        (cd "$repository" && find . \( -path ./build -o -name .git -o -name __pycache__ \) -prune -o \( -type f -o -type l \) -print0)
+}
+
+# copy_project FOLDER: the files of the work tree in FOLDER; with new times.
 copy_project() {
     mkdir -p "$1"
     # shellcheck disable=SC2016 # for sh
-    git -C "$repository" ls-files -z -co --exclude-standard |
+    project_files |
         (cd "$repository" && xargs -0 sh -c 'for file; do [ ! -e "$file" ] && [ ! -L "$file" ] || printf "%s\0" "$file"; done' _) |
         tar --create --directory "$repository" --null --files-from - | tar --extract --touch --directory "$1"
+}
+
+# commit_project FOLDER: the same, as the one commit of a repository, of the time SOURCE_DATE_EPOCH.
+commit_project() {
+    local when="@${SOURCE_DATE_EPOCH:-$(date +%s)} +0000"
+    copy_project "$1" && (cd "$1" && git init --quiet && git add --all &&
+        GIT_AUTHOR_DATE=$when GIT_COMMITTER_DATE=$when git -c user.name=test -c user.email=test commit --quiet --message=copy)
 }
