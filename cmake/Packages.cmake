@@ -1,5 +1,5 @@
-# Packages rdma-hook, rdma-perf and rdma-perf-report: cmake --build build/release --target package. They are Debian's where there is a
-# dpkg, else RPM's; `cpack -G RPM` makes those anywhere. Debian's source package makes the same (packaging/debian/rules).
+# Packages rdma-hook, rdma-perf and rdma-perf-report: cmake --build build/release --target package. They are Debian's on Debian and
+# Ubuntu, else RPM's; `cpack -G RPM` makes those anywhere. Debian's source package makes the same (packaging/debian/rules).
 #
 # Files are installed by component: hook, perf and perf-report. hook_deb and hook_rpm and so on have what only a package of that kind
 # has, and are left out of `cmake --install`. The prefix must be /usr, as in the preset release.
@@ -39,9 +39,8 @@ if(RDMA_MKDOCS)
     COMPONENT hook_deb EXCLUDE_FROM_ALL)
 endif()
 
-find_program(RDMA_DPKG dpkg)
 set(CPACK_GENERATOR RPM)
-if(RDMA_DPKG)
+if(EXISTS /etc/debian_version)
   set(CPACK_GENERATOR DEB)
 endif()
 set(RDMA_PACKAGES hook)
@@ -50,6 +49,7 @@ if(TARGET rdma-perf)
 endif()
 # By kind of package: each has components of its own.
 configure_file(${packaging}/cpack.cmake.in packaging/cpack.cmake @ONLY)
+set(CPACK_PRE_BUILD_SCRIPTS ${packaging}/modes.cmake)
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_BINARY_DIR}/packaging/cpack.cmake)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_RPM_COMPONENT_INSTALL ON)
