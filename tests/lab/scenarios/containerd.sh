@@ -115,6 +115,18 @@ pods() { # what containerd's CRI writes of a pod's container: its annotations ar
     same_world "nothing is left of pods" "$work/before"
 }
 
+image() { # of rdma-perf, by its archive
+    local top=${BASH_SOURCE[0]%/tests/*} archive=$work/rdma-perf.oci.tar
+    check "the image of rdma-perf is made" "$top/packaging/image/make" "$work/image"
+    check "and an archive of it" python3 -B "$top/packaging/oci.py" "$work/image" "$archive"
+    check "ctr images import takes it" ctr images import "$archive"
+    check "it measures in its container" ctr run --rm "${softroce[@]}" --annotation rdma.ip=10.9.0.1/24 localhost/rdma-perf:latest one \
+        /usr/bin/rdma-perf loop --verb write --mode bw --size 64 --iterations 200
+    end one
+    same_world "nothing is left of it" "$work/before"
+    check "the image goes" ctr images rm --sync localhost/rdma-perf:latest
+}
+
 dies() { # containerd, and comes back
     local pid
     start one 10.9.0.1 >/dev/null 2>&1
@@ -140,6 +152,7 @@ ends
 failing
 namespaces
 pods
+[[ ${1:-} != --full ]] || image
 dies
 end_containerd TERM
 [[ $failed == 0 ]] || grep -E "level=(warning|error|fatal)" /tmp/containerd.log | tail -n 20 | sed "s/^/# /"
