@@ -25,6 +25,7 @@ foreach(part hook perf perf-report)
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${packaging}/debian/copyright
     DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/rdma-${part} COMPONENT ${part}_rpm EXCLUDE_FROM_ALL)
   string(TOUPPER ${part} name)
+  set(RDMA_NOTICES_${name} LICENSE copyright)
   foreach(kind "" _DEB _RPM)
     set(CPACK_COMPONENT_${name}${kind}_GROUP ${part})
   endforeach()
@@ -32,6 +33,9 @@ foreach(part hook perf perf-report)
   set(CPACK_DEBIAN_${name}_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
   set(CPACK_RPM_${name}_PACKAGE_NAME rdma-${part})
 endforeach()
+# Of the libraries in the static programs; Debian has it in /usr/share/common-licenses.
+install(FILES ${packaging}/LGPL-2.1 DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/rdma-hook COMPONENT hook_rpm EXCLUDE_FROM_ALL)
+list(APPEND RDMA_NOTICES_HOOK LGPL-2.1)
 
 # Under the name that debhelper would choose.
 if(RDMA_MKDOCS)

@@ -22,7 +22,7 @@ list(APPEND CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION ${CMAKE_INSTALL_FULL_M
   /usr/lib/systemd/system /usr/lib/systemd/system-preset /usr/lib/udev /usr/lib/udev/rules.d /etc/containers /etc/containers/containers.conf.d)
 foreach(part ${RDMA_PACKAGES})
   string(TOUPPER ${part} name)
-  foreach(file LICENSE copyright)
+  foreach(file ${RDMA_NOTICES_${name}})
     list(APPEND CPACK_RPM_${name}_USER_FILELIST "%license ${CMAKE_INSTALL_FULL_DATADIR}/licenses/rdma-${part}/${file}")
   endforeach()
 endforeach()

@@ -204,7 +204,7 @@ def write_image(path, folder, build, files, number, when):
     """Writes the document of the image that packaging/image/make left in a folder: its rdma-perf is that of write(), the rest is Debian's."""
     root = folder / "root"
     held = {f"./{file.relative_to(root)}": file.read_bytes() for file in root.rglob("*") if file.is_file() and not file.is_symlink()}
-    copied = [name for name in held if name not in ("./usr/bin/rdma-perf", "./usr/share/doc/rdma-perf/copyright")]
+    copied = [name for name in held if name != "./usr/bin/rdma-perf" and not name.startswith("./usr/share/doc/rdma-perf/")]
     linked = [each for each in links(build, files) if each[0] in held]
     # `make` leaves each file where this machine has it.
     owner = owners([*(name[1:] for name in copied), *(library for _, _, library in linked)])

@@ -266,7 +266,8 @@ class Artefacts(unittest.TestCase):
         before = self.installed()
         first = self.tarball("one", {"usr/bin/rdma-hook": "1", "usr/share/doc/rdma-hook/gone.md": "1", "usr/lib/systemd/system/a@.service": "1",
                                      DROPIN: "1"})
-        self.assertEqual((first / "copyright").read_text(encoding="utf-8"), (ROOT / "packaging/debian/copyright").read_text(encoding="utf-8"))
+        for name in ("debian/copyright", "LGPL-2.1"):
+            self.assertEqual((first / Path(name).name).read_text(encoding="utf-8"), (ROOT / "packaging" / name).read_text(encoding="utf-8"))
         self.script(first / "install")
         for name, text in {"usr/bin/other": "x", "usr/bin/rdma-hook": "1", "usr/share/doc/rdma-hook/gone.md": "1", DROPIN: "1"}.items():
             self.assertEqual(self.installed()[name], text)
@@ -489,8 +490,9 @@ class Image(unittest.TestCase):
                               check=False, env=os.environ | {"PATH": f"{self.folder}:{os.environ['PATH']}"})
         self.assertEqual(made.returncode, 0, made.stderr)
         self.assertRegex(made.stderr, r"warning: /usr/share/doc/librdmacm1(t64)?/copyright is missing")
-        self.assertEqual((self.folder / "made/root/usr/share/doc/rdma-perf/copyright").read_text(encoding="utf-8"),
-                         (ROOT / "packaging/debian/copyright").read_text(encoding="utf-8"))
+        for name in ("debian/copyright", "LGPL-2.1"):
+            self.assertEqual((self.folder / "made/root/usr/share/doc/rdma-perf" / Path(name).name).read_text(encoding="utf-8"),
+                             (ROOT / "packaging" / name).read_text(encoding="utf-8"))
 
     def test_its_licences_are_those_of_its_program_and_its_libraries(self):
         labels = oci.settings((ROOT / "packaging/image/Containerfile").read_text(encoding="utf-8"))["Labels"]

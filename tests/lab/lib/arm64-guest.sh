@@ -21,7 +21,7 @@ make_arm64_guest() {
     echo 'root:x:0:0::/root:/bin/bash' >"$system/etc/passwd"
     mkdir -p "$system"/{dev,proc,run,sys,tmp,root,src/{packaging,tests/lab},usr/lib/lab/rootfs}
     cp -r "$lab/scenarios" "$system/src/tests/lab/"
-    cp -r "$repository"/packaging/{debian,image,project.json} "$system/src/packaging/"
+    cp -r "$repository"/packaging/{debian,image,LGPL-2.1,project.json} "$system/src/packaging/"
     install -m 755 "$lab/guest/arm64" "$system/init"
     release=$(cd "$system/usr/lib/modules" && echo *)
     cp "$system/usr/lib/modules/$release"/vmlinuz* "$guest/kernel" || return
