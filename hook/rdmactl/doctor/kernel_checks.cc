@@ -45,9 +45,10 @@ std::string_view line_of(std::string_view list, const std::string& name) {
 }
 
 // True if the line is of the kernel's own module. Other parts of kernel/ may be a vendor's: Ubuntu
-// 26.04 has the modules of DOCA in kernel/doca-ofed-26.01.
+// 26.04 has the modules of DOCA in kernel/doca-ofed-26.01. The package kernel-modules-extra of Fedora
+// and RHEL has extra/drivers (mod-extra.sh of their kernels), and a vendor its own folder in extra.
 bool is_of_kernel(std::string_view line) {
-    return line.starts_with("kernel/drivers/");
+    return line.starts_with("kernel/drivers/") || line.starts_with("extra/drivers/");
 }
 
 // The release of a kernel shows its distribution, and so which package has its modules, and which

@@ -255,6 +255,7 @@ def drivers() -> Play:
         "rxe-running": rxe(KERNELS, KERNELS, "OE\n"),
         "rxe-installed": rxe("updates/dkms", KERNELS),
         "rxe-of-ubuntu": rxe("kernel/doca-ofed-26.01", KERNELS),
+        "rxe-rare": rxe("updates/dkms", "extra/drivers/infiniband/sw"),
         "rxe-in-tree": rxe(KERNELS, KERNELS, "\n"),
         "rxe-to-load": rxe(KERNELS, KERNELS),
         "rxe-of-the-same": rxe("updates", "updates", "OE\n"),
@@ -298,13 +299,14 @@ class Drivers(unittest.TestCase):
                 ("rxe-running", "ib_core of rxe-running is not the kernel's own (DOCA-OFED, MLNX_OFED), and rdma_rxe does not load beside it: put"),
                 ("rxe-installed", "ib_core of rxe-installed is not the kernel's own"),
                 ("rxe-of-ubuntu", "ib_core of rxe-of-ubuntu is not the kernel's own"),
+                ("rxe-rare", "ib_core of rxe-rare is not the kernel's own"),  # from kernel-modules-extra
                 # It would load, and make no device.
                 ("rxe-dummy", "rdma_rxe of rxe-dummy is a dummy of DOCA-OFED or MLNX_OFED, which loads and does nothing: put the host"),
                 ("rxe-dummy-installed", "rdma_rxe of rxe-dummy-installed is a dummy")):
             with self.subTest(name):
                 self.assertEqual(len(play.failures(name)), 1, play.failures(name))
                 self.assertIn(words, play.failures(name)[0])
-        refused = ("rxe-running", "rxe-installed", "rxe-of-ubuntu", "rxe-dummy", "rxe-dummy-installed")
+        refused = ("rxe-running", "rxe-installed", "rxe-of-ubuntu", "rxe-rare", "rxe-dummy", "rxe-dummy-installed")
         for name in (*refused, "rxe-in-tree", "rxe-to-load", "rxe-of-the-same"):
             loaded = "rdma_rxe" in [args["name"] for args in play.asked(name, "modprobe")]
             self.assertEqual(loaded, name not in refused, (name, play.failures(name)))

@@ -45,17 +45,18 @@ class DoctorStock : public Containers {
     }
 
     // The kernel, and of depmod's list what concerns RDMA. `software` has rdma_rxe and siw, if the
-    // kernel does; `core` is the folder of ib_core.
+    // kernel does; `core` is the folder of ib_core, `drivers` that of the others.
     void boot(const std::string& release,
               const std::vector<std::string>& software,
-              const std::string& core = kInTree) {
+              const std::string& core = kInTree,
+              const std::string& drivers = "kernel/drivers") {
         put("/proc/sys/kernel/osrelease", release + "\n");
         const std::string ib_core = core + "/ib_core.ko.zst";
         std::string list = ib_core + ":\n" + core + "/ib_uverbs.ko.zst: " + ib_core + "\n" + core +
                            "/rdma_ucm.ko.zst: " + ib_core +
                            "\nkernel/drivers/net/macvlan.ko.zst:\n";
         for (const std::string& name : software)
-            list += "kernel/drivers/infiniband/sw/" + name + ".ko.zst: " + ib_core + "\n";
+            list += drivers + "/infiniband/sw/" + name + ".ko.zst: " + ib_core + "\n";
         put("/lib/modules/" + release + "/modules.dep", list);
     }
 
@@ -200,6 +201,16 @@ TEST_F(DoctorStock, Rhel9WithMlnxOfed) {
     put("/sys/module/ib_core/holders/ib_uverbs", "");
     EXPECT_EQ(first("softroce"), "fail     " + line);
     EXPECT_THAT(first("softiwarp"), StartsWith(siw));
+}
+
+// It is the kernel's own from kernel-modules-extra, too.
+TEST_F(DoctorStock, Rhel9WithRareModulesAndDocaOfed) {
+    boot("5.14.0-570.12.1.el9_6.x86_64", {"rdma_rxe", "siw"}, kByDkms, "extra/drivers");
+    EXPECT_THAT(first("softroce"),
+                StartsWith("fail     rdma_rxe     ib_core is not the kernel's own (MLNX_OFED, "
+                           "DOCA), and the kernel's rdma_rxe does not load beside it"));
+    boot("5.14.0-570.12.1.el9_6.x86_64", {"siw"}, "extra/drivers", "extra/drivers");
+    EXPECT_EQ(first("softiwarp"), kHealthy);
 }
 
 TEST_F(DoctorStock, Rhel10HasNoSoftwareDevices) {
