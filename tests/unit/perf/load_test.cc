@@ -191,19 +191,24 @@ TEST(Sampling, SendOverTcpIsLookedAt) {
     EXPECT_FALSE(result.checked.wrong) << result.checked.wrong->mismatch.kind;
 }
 
-// The first one of either side, in the warm-up.
+// The first one of either side, in the warm-up. A server looks once it has answered: of a WRITE the
+// next message may be in that slot by then, and so each message has a wrong bit.
 TEST(Sampling, AWrongBitOfALatencyIsFoundWhileThePointRuns) {
     for (const Verb verb : kLookedAt) {
         const Point p = point(verb, Mode::Latency, 500);
         const uint64_t sides = is_ping_pong(p) ? 2 : 1;
         for (uint64_t side = 0; side < sides; ++side) {
             FakeVerbs verbs;
-            verbs.inject(Fault::BitFlip, kRoundsBefore * p.slots * sides + side);
+            const bool overwritten = sides == 2 && side == 0 && !is_send(verb);
+            verbs.inject(Fault::BitFlip,
+                         kRoundsBefore * p.slots * sides + side,
+                         overwritten ? UINT64_MAX : 1);
             const auto result = run_one(verbs, p);
             ASSERT_TRUE(result) << result.error().message();
             ASSERT_TRUE(result->checked.wrong) << describe(p);
             EXPECT_EQ(result->checked.wrong->mismatch.kind, "bit flip, under load");
-            EXPECT_EQ(result->checked.wrong->side, side + 1 == sides ? "client" : "server");
+            EXPECT_TRUE(overwritten ||
+                        result->checked.wrong->side == (side + 1 == sides ? "client" : "server"));
             EXPECT_TRUE(result->latency);
         }
     }
