@@ -452,19 +452,21 @@ ALLOW, FORBID = "setsebool -P container_use_devices on", "setsebool -P container
 
 @once
 def selinux() -> tuple[Play, Play, Play]:
-    def labelled(distribution: str, enforce: str = "1", devices: str = "0 0\n", brings: str = "", **more: Any) -> dict[str, Any]:
+    def labelled(distribution: str, enforce: str = "1", devices: str = "0 0\n", brings: str = "", deaf: str = "", **more: Any) -> dict[str, Any]:
         """As ctl_doctor_stock_test.cc has it: without container-selinux, which an engine may bring, there is no such boolean."""
         check = {"id": "selinux", "modes": ["softroce"], "status": "fail", "why": "SELinux keeps containers from opening devices", "fix": ALLOW}
+        silent = {"to": "rdmactl doctor *", "rc": 1, "out": json.dumps({"healthy": False, "checks": [check | {"id": deaf}]})}
         fails = {"to": "rdmactl doctor *", "rc": 1, "out": json.dumps({"healthy": False, "checks": [check]}),
                  "while": {ENFORCE: "1", BOOLEAN: "0 0\n"}}
         sets = tuple({"to": line, "writes": {BOOLEAN: content}} for line, content in ((ALLOW, "1 1\n"), (FORBID, "0 0\n")))
         configure = {"to": "rdmactl --json runtime configure *", "out": json.dumps({"changed": False, "file": "/etc/x"})}
         brought = configure | {"to": f"rdmactl --json runtime configure --runtime={brings} *", "writes": {BOOLEAN: "0 0\n"}, "times": 1}
         return host(DISTRIBUTIONS[distribution][0], files={ENFORCE: enforce} | ({BOOLEAN: devices} if devices else {}), programs=["rdmactl", "dockerd"],
-                    packages=RPM["podman"].split(), answers=(fails, *sets, HEALTHY, NONE, *CANDIDATES, brought, configure), **more)
+                    packages=RPM["podman"].split(), answers=(silent if deaf else fails, *sets, HEALTHY, NONE, *CANDIDATES, brought, configure), **more)
 
     fleet = Fleet({"rhel9": labelled("rhel9"), "fedora43": labelled("fedora43"), "podman": labelled("rhel10", devices="", brings="podman"),
                    "docker": labelled("rhel10", devices="", brings="docker"), "set": labelled("rhel9", devices="1 1\n"),
+                   "deaf-podman": labelled("rhel9", devices="", deaf="podman"), "deaf-docker": labelled("rhel9", devices="", deaf="docker"),
                    "permissive": labelled("rhel9", enforce="0"), "no-policy": labelled("rhel9", devices=""),
                    "own-policy": labelled("rhel9", variables={"rdma_selinux_devices": False})})
     options = {"rdma_hook_install": "none", "rdma_host_modules": []}
@@ -496,6 +498,12 @@ class Selinux(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual([(play.failures(name), self.set_in(play, name)) for play in (first, second, last)], [([], [])] * 3)
         self.assertIn(f"fail selinux: SELinux keeps containers from opening devices; to fix it: {ALLOW}", first.said("own-policy"))
+
+    def test_an_engine_that_does_not_call_rdma_hook_stops_its_own_role(self) -> None:
+        first, second, _ = selinux()
+        for name, engine in (("deaf-podman", "podman"), ("deaf-docker", "docker")):
+            self.assertEqual(first.failures(name), [])
+            self.assertEqual([words.partition(":")[0] for words in second.failures(name)], [engine])
 
     def test_teardown_gives_back_what_it_was(self) -> None:
         *_, play = selinux()
