@@ -136,8 +136,9 @@ class Installation(unittest.TestCase):
 
     def test_a_podman_that_cannot_read_the_drop_in_is_refused(self):
         for version, words, status in (("4.3.1", ["install"], 1), ("3.4.4", ["upgrade", "0.1.0-1"], 1), ("4.7", ["install"], 1),
-                                       ("4.7.2-dev", ["install", "0.1.0-1"], 1), ("4.8.0", ["install"], 0), ("5.4.2", ["upgrade", "0.1.0-1"], 0),
-                                       ("10.0.0", ["install"], 0), ("4.3.1", ["abort-upgrade", "0.1.0-1"], 0)):
+                                       ("4.7.2-dev", ["install", "0.1.0-1"], 1), ("3", ["install"], 1), ("v4.3.1", ["install"], 1),
+                                       ("4.8.0", ["install"], 0), ("v4.8.0", ["install"], 0), ("5.4.2", ["upgrade", "0.1.0-1"], 0),
+                                       ("10.0.0", ["install"], 0), ("30", ["install"], 0), ("4.3.1", ["abort-upgrade", "0.1.0-1"], 0)):
             with tempfile.TemporaryDirectory() as folder:
                 program(Path(folder, "podman"), f"echo podman version {version}")
                 done = subprocess.run([ROOT / "packaging/debian/rdma-hook.preinst", *words], capture_output=True, text=True, check=False,
