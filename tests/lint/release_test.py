@@ -148,13 +148,13 @@ class Installation(unittest.TestCase):
 
 
 class Removal(unittest.TestCase):
-    """Before a removal: rdma-hook.prerm, over files below a root and a rdmactl that knows no container."""
+    """Before a removal: rdma-hook.prerm, over files below a root. A rdmactl that it must not ask knows a container of this machine."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root, self.programs = Path(folder.name, "my root"), Path(folder.name, "programs")
-        program(self.programs / "rdmactl", "echo '{\"containers\": [], \"dirty\": []}'")
+        program(self.programs / "rdmactl", "echo '{\"containers\": [{}], \"dirty\": []}'\necho >>\"$0.calls\"")
 
     def removed(self, files):
         """The status of a removal with these files, and its words."""
@@ -164,6 +164,7 @@ class Removal(unittest.TestCase):
             (self.root / name).write_text(text, encoding="utf-8")
         done = subprocess.run(["sh", ROOT / "packaging/debian/rdma-hook.prerm", "remove"], capture_output=True, text=True, check=False,
                               env=os.environ | {"DPKG_ROOT": str(self.root), "PATH": f"{self.programs}:{os.environ['PATH']}"})
+        self.assertFalse((self.programs / "rdmactl.calls").exists())
         return done.returncode, done.stdout + done.stderr
 
     def test_an_engine_whose_default_runtime_is_rdmas_keeps_the_package(self):
