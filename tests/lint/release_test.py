@@ -172,11 +172,20 @@ class Removal(unittest.TestCase):
         for file, text in (("docker/daemon.json", docker % "mine"), ("containerd/config.toml", '[a]\n  default_runtime_name = "rdma"\n'),
                            ("containerd/config.toml", "      default_runtime_name = 'rdma'\n"),
                            ("containerd/conf.d/a.toml", "plugins.'a.b'.containerd.default_runtime_name='rdma-crun'\n"),
+                           ("containerd/config.toml", '"default_runtime_name" = "rdma"\n'),
+                           ("containerd/config.toml", "  'default_runtime_name' = 'rdma'\n"),
+                           ("containerd/config.toml", "default_runtime_name = '''rdma'''\n"),
+                           ("containerd/config.toml", 'default_runtime_name = """rdma"""\n'),
+                           ("containerd/config.toml", "plugins.'a#b'.\"c#d\".'default_runtime_name' = 'rdma'\n"),
+                           ("containerd/config.toml", "containerd = {a = 1,default_runtime_name = 'rdma'}\n"),
                            ("crio/crio.conf", "default_runtime = 'rdma'\n"), ("crio/crio.conf.d/a.conf", 'default_runtime="rdma"\n')):
             status, said = self.removed({f"etc/{file}": text})
             self.assertEqual(status, 1, text)
             self.assertTrue(said.startswith(f"{self.root}/etc/{file}\nrdma-hook: there rdma-runtime is the default runtime"), said)
         for file, text in (("docker/daemon.json", docker % "runc"), ("containerd/config.toml", "# default_runtime_name = 'rdma'\n"),
+                           ("containerd/config.toml", "#'default_runtime_name' = 'rdma'\n"),
+                           ("containerd/config.toml", "a = 'b' # it's \"default_runtime_name\" = 'rdma'\n"),
+                           ("containerd/config.toml", "'no_default_runtime_name' = 'rdma'\n"),
                            ("containerd/config.toml", "default_runtime_name = 'rdmax'\n"), ("crio/crio.conf", "default_runtime = 'crun' # 'rdma'\n"),
                            ("crio/crio.conf", "no_default_runtime = 'rdma'\n")):
             self.assertEqual(self.removed({f"etc/{file}": text})[0], 0, text)
