@@ -422,9 +422,10 @@ class Artefacts(unittest.TestCase):
     @unittest.skipIf(os.geteuid() != 0, "it needs root")
     @unittest.skipIf(os.path.exists("/usr/share/rdma-hook/installed.sha256"), "a tarball is installed here, and would be taken off")
     def test_a_packages_files_are_not_taken_off(self):
-        refused, nothing = "a package rdma-hook or rdma-perf is installed, too: purge that first", "nothing was installed"
+        refused, nothing = "a package rdma-hook, rdma-perf or rdma-perf-report is installed, too: purge that first", "nothing was installed"
         for dpkg, rpm, words in (("echo installed", "exit 1", refused), ("echo unpacked", "exit 1", refused), ("exit 1", '[ "$2" = rdma-hook ]', refused),
-                                 ("exit 1", '[ "$2" = rdma-perf ]', refused), ("echo config-files; echo not-installed", "exit 1", nothing)):
+                                 ("exit 1", '[ "$2" = rdma-perf ]', refused), ("exit 1", '[ "$2" = rdma-perf-report ]', refused),
+                                 ('[ "$6" != rdma-perf-report ] || echo installed', "exit 1", refused), ("echo config-files; echo not-installed", "exit 1", nothing)):
             program(self.folder / "bin/dpkg-query", dpkg)
             program(self.folder / "bin/rpm", rpm)
             done = subprocess.run(["sh", ROOT / "packaging/tarball/uninstall"], capture_output=True, text=True, check=False,
