@@ -419,19 +419,24 @@ class Artefacts(unittest.TestCase):
         self.script(self.folder / "my root/usr/share/rdma-hook/uninstall", root="my root")
         self.assertEqual(self.installed("my root"), {DROPIN: "mine"})
 
+    def refused_here(self, script, *words, dpkg="exit 1", rpm="exit 1"):
+        """The words of a script that refuses to act on this machine, whose package managers these are."""
+        program(self.folder / "bin/dpkg-query", dpkg)
+        program(self.folder / "bin/rpm", rpm)
+        done = subprocess.run(["sh", ROOT / "packaging/tarball" / script, *words], capture_output=True, text=True, check=False,
+                              env=os.environ | {"PATH": f"{self.folder}/bin:{os.environ['PATH']}"})
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), done.stderr)
+        return done.stderr
+
     @unittest.skipIf(os.geteuid() != 0, "it needs root")
     @unittest.skipIf(os.path.exists("/usr/share/rdma-hook/installed.sha256"), "a tarball is installed here, and would be taken off")
-    def test_a_packages_files_are_not_taken_off(self):
-        refused, nothing = "a package rdma-hook, rdma-perf or rdma-perf-report is installed, too: purge that first", "nothing was installed"
-        for dpkg, rpm, words in (("echo installed", "exit 1", refused), ("echo unpacked", "exit 1", refused), ("exit 1", '[ "$2" = rdma-hook ]', refused),
-                                 ("exit 1", '[ "$2" = rdma-perf ]', refused), ("exit 1", '[ "$2" = rdma-perf-report ]', refused),
-                                 ('[ "$6" != rdma-perf-report ] || echo installed', "exit 1", refused), ("echo config-files; echo not-installed", "exit 1", nothing)):
-            program(self.folder / "bin/dpkg-query", dpkg)
-            program(self.folder / "bin/rpm", rpm)
-            done = subprocess.run(["sh", ROOT / "packaging/tarball/uninstall"], capture_output=True, text=True, check=False,
-                                  env=os.environ | {"PATH": f"{self.folder}/bin:{os.environ['PATH']}"})
-            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1))
-            self.assertIn(words, done.stderr)
+    def test_a_packages_files_are_neither_replaced_nor_taken_off(self):
+        for dpkg, rpm in (("echo installed", "exit 1"), ("echo not-installed; echo unpacked", "exit 1"), ("echo config-files", "exit 1"),
+                          ('[ "$6" != rdma-perf-report ] || echo installed', "exit 1"), ("exit 1", '[ "$2" = rdma-hook ]'),
+                          ("exit 1", '[ "$2" = rdma-perf ]'), ("exit 1", '[ "$2" = rdma-perf-report ]')):
+            for script in ("install", "uninstall"):
+                self.assertIn("or was not purged: ", self.refused_here(script, dpkg=dpkg, rpm=rpm))
+        self.assertIn("nothing was installed", self.refused_here("uninstall", dpkg="echo not-installed; echo not-installed"))
 
     @unittest.skipIf(os.geteuid() != 0, "it needs root")
     def test_a_journal_outlives_the_removal(self):
