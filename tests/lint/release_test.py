@@ -441,6 +441,15 @@ class Artefacts(unittest.TestCase):
         self.assertIn("nothing was installed", self.refused_here("uninstall", dpkg="echo not-installed; echo not-installed"))
 
     @unittest.skipIf(os.geteuid() != 0, "it needs root")
+    @unittest.skipIf(TARBALL_IS_HERE, "a tarball is installed here, and would be taken off")
+    def test_the_root_is_this_machines_or_a_folder(self):
+        for script in ("install", "uninstall"):
+            for root in ("/", "//", "/usr/.."):
+                self.assertIn("or was not purged: ", self.refused_here(script, "--root", root, dpkg="echo installed"))
+            for root in ("", "/nowhere/root"):
+                self.assertEqual(self.refused_here(script, "--root", root), f"{script}: --root: there is no folder '{root}'\n")
+
+    @unittest.skipIf(os.geteuid() != 0, "it needs root")
     def test_a_journal_outlives_the_removal(self):
         self.script(self.tarball("one", {"usr/bin/rdma-hook": "1"}) / "install")
         self.write("root/run/rdma-hook/journals/a", "1")
