@@ -411,10 +411,11 @@ class Artefacts(unittest.TestCase):
         self.assertEqual(self.installed(), {other: "mine"})
 
     @unittest.skipIf(os.geteuid() != 0, "it needs root")
-    def test_a_root_whose_name_has_a_space(self):
-        install = self.tarball("one", {"usr/bin/rdma-hook": "1", DROPIN: "1"}) / "install"
+    def test_names_with_spaces_and_quotes(self):
+        install = self.tarball("one", {"usr/bin/rdma-hook": "1", "usr/share/doc/rdma-hook/it's a.md": "1", DROPIN: "1"}) / "install"
         (self.folder / "my root").mkdir()
         self.assertEqual(self.script(install, root="my root"), "")
+        self.assertEqual(self.installed("my root")["usr/share/doc/rdma-hook/it's a.md"], "1")
         self.write(f"my root/{DROPIN}", "mine")
         dropin = self.folder / "my root" / DROPIN
         self.assertEqual(self.script(install, root="my root"), f"install: {dropin} was changed here and stays; the new one is {dropin}.new\n")
