@@ -451,6 +451,17 @@ class Artefacts(unittest.TestCase):
                 self.assertEqual(self.refused_here(script, "--root", root), f"{script}: --root: there is no folder '{root}'\n")
 
     @unittest.skipIf(os.geteuid() != 0, "it needs root")
+    def test_a_link_to_a_folder_is_replaced(self):
+        install, link = self.tarball("one", {"usr/bin/rdma-hook": "1"}) / "install", self.folder / "root/usr/bin/rdma-hook"
+        self.script(install)
+        whole = self.installed()
+        link.unlink()
+        (self.folder / "other").mkdir()
+        link.symlink_to(self.folder / "other")
+        self.script(install)
+        self.assertEqual((self.installed(), self.installed("other")), (whole, {}))
+
+    @unittest.skipIf(os.geteuid() != 0, "it needs root")
     def test_a_journal_outlives_the_removal(self):
         self.script(self.tarball("one", {"usr/bin/rdma-hook": "1"}) / "install")
         self.write("root/run/rdma-hook/journals/a", "1")
