@@ -337,23 +337,48 @@ class Artefacts(unittest.TestCase):
             self.assertEqual(os.readlink(root / "usr/bin/rdma-link"), "rdma-hook")
             shutil.rmtree(root)
 
+    def killed(self, install, call):
+        """Whether this call of mv, with which the installation is killed, was reached."""
+        program(self.folder / "bin/mv", f'echo >>"$0.calls"\n[ "$(wc -l <"$0.calls")" != {call} ] || {{ kill -9 $PPID; exit; }}\n'
+                                        f'exec {shutil.which("mv")} "$@"')
+        (self.folder / "bin/mv.calls").unlink(missing_ok=True)
+        env = os.environ | {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "TMPDIR": str(self.folder)}
+        return subprocess.run(["sh", install, "--root", self.folder / "root"], env=env, check=False).returncode != 0
+
+    @unittest.skipIf(os.geteuid() != 0, "it needs root")
+    def test_an_interrupted_installation_takes_no_file_of_somebody_else(self):
+        first = self.tarball("one", {"usr/bin/rdma-hook": "1", "usr/bin/rdma-old": "1"}) / "install"
+        second = self.tarball("two", {"usr/bin/rdma-hook": "2"}) / "install"
+        old, journal = self.folder / "root/usr/bin/rdma-old", self.folder / "root/usr/share/rdma-hook/installing.sha256"
+        uninstall, theirs = journal.with_name("uninstall"), {"usr/bin/rdma-old": "theirs"}
+        self.assertTrue(self.killed(first, 5))  # before the first program
+        self.write("root/usr/bin/rdma-old", "theirs")
+        self.assertIn(f"{old} is there already", self.script(first, status=1))
+        self.assertEqual(self.script(uninstall), f"uninstall: {old} was changed here, and stays\n")
+        self.assertEqual(self.installed(), theirs)
+
+        old.unlink()
+        self.script(first)
+        self.assertTrue(self.killed(second, 6))  # before the list of the installation; its journal would go after that
+        left = journal.read_text(encoding="utf-8")
+        self.script(second)
+        self.assertFalse(old.exists())
+        for script, said in ((second, f"install: {old} was changed here and stays; this version does without it\n"),
+                             (uninstall, f"uninstall: {old} was changed here, and stays\n")):
+            self.write("root/usr/share/rdma-hook/installing.sha256", left)
+            self.write("root/usr/bin/rdma-old", "theirs")
+            self.assertEqual(self.script(script), said)
+        self.assertEqual(self.installed(), theirs)
+
     @unittest.skipIf(os.geteuid() != 0, "it needs root")
     def test_an_interrupted_installation_is_completed_or_taken_off(self):
         first = self.tarball("one", {"usr/bin/rdma-hook": "1", "usr/share/rdma-hook/gone": "1", DROPIN: "1"})
         second = self.tarball("two", {"usr/bin/rdma-hook": "2", "usr/share/rdma-hook/new": "2", DROPIN: "2"})
         share = "usr/share/rdma-hook/"
-        program(self.folder / "bin/mv", f'echo >>"$0.calls"\n[ "$(wc -l <"$0.calls")" != "$KILLED" ] || {{ kill -9 $PPID; exit; }}\n'
-                                        f'exec {shutil.which("mv")} "$@"')
 
         def again(name, of):
             shutil.rmtree(self.folder / name, ignore_errors=True)
             shutil.copytree(self.folder / of, self.folder / name, symlinks=True)
-
-        def killed(call):
-            """Whether this call of mv, with which the installation is killed, was reached."""
-            (self.folder / "bin/mv.calls").unlink(missing_ok=True)
-            env = os.environ | {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "KILLED": str(call), "TMPDIR": str(self.folder)}
-            return subprocess.run(["sh", second / "install", "--root", self.folder / "root"], env=env, check=False).returncode != 0
 
         (self.folder / "before").mkdir()
         for earlier in (False, True):
@@ -365,7 +390,7 @@ class Artefacts(unittest.TestCase):
             while reached:
                 call += 1
                 again("root", of="before")
-                reached = killed(call)
+                reached = self.killed(second / "install", call)
                 again("other", of="root")
                 self.script(second / "install")
                 self.assertEqual(self.installed(), whole, call)
