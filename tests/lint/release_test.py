@@ -402,6 +402,23 @@ class Artefacts(unittest.TestCase):
             self.assertEqual(call, 9)  # three scripts, three files, two lists of sums; and once to the end
 
     @unittest.skipIf(os.geteuid() != 0, "it needs root")
+    def test_an_interrupted_removal_is_no_whole_installation(self):
+        install = self.tarball("one", {"usr/bin/rdma-hook": "1", DROPIN: "1"}) / "install"
+        share = self.folder / "root/usr/share/rdma-hook"
+        self.script(install)
+        whole = self.installed()
+        for again in (install, share / "uninstall"):
+            step = (share / "after-removal").read_text(encoding="utf-8")
+            program(share / "after-removal", f"{step}\nif [ $1 = purge ]; then kill -9 $PPID; fi")
+            self.script(share / "uninstall", status=-9, env=os.environ | {"TMPDIR": str(self.folder)})
+            # Without installed.sha256 the next installation is a first one, which enables units.
+            self.assertEqual(set(self.installed()), set(whole) - {"usr/bin/rdma-hook", DROPIN, "usr/share/rdma-hook/installed.sha256"} |
+                             {"usr/share/rdma-hook/installing.sha256"})
+            (share / "after-removal").write_text(step, encoding="utf-8")
+            self.script(again)
+            self.assertEqual(self.installed(), whole if again == install else {})
+
+    @unittest.skipIf(os.geteuid() != 0, "it needs root")
     def test_a_drop_in_that_is_there_is_as_a_changed_one(self):
         install = self.tarball("one", {"usr/bin/rdma-hook": "1", DROPIN: "1"}) / "install"
         root, uninstall = self.folder / "root", self.folder / "root/usr/share/rdma-hook/uninstall"
