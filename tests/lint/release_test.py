@@ -440,7 +440,42 @@ class Artefacts(unittest.TestCase):
         self.assertEqual(self.installed(), {})
 
     @unittest.skipIf(os.geteuid() != 0, "it needs root")
-    def test_a_drop_in_that_a_later_version_has_not(self):
+    def test_a_file_beside_a_drop_in_goes_if_an_installation_wrote_it(self):
+        installs = [self.tarball(text, {"usr/bin/rdma-hook": "1", DROPIN: text}) / "install" for text in "123"]
+        dropin, new = f"{self.folder}/root/{DROPIN}", f"{DROPIN}.new"
+        self.script(installs[0])
+        self.write(f"root/{DROPIN}", "mine")
+        self.assertIn(f"the new one is {dropin}.new\n", self.script(installs[1]))
+        self.write(f"root/{DROPIN}", "2")
+        self.assertEqual(self.script(installs[2]), "")
+        self.assertEqual({name: text for name, text in self.installed().items() if name.startswith("etc/")}, {DROPIN: "3"})
+
+        self.write(f"root/{DROPIN}", "mine")
+        self.write(f"root/{new}", "mine, too")
+        self.assertEqual(self.script(installs[0]), f"install: {dropin} was changed here and stays; the new one is {installs[0].parent}/files/{DROPIN}\n")
+        self.script(self.folder / "root/usr/share/rdma-hook/uninstall")
+        self.assertEqual(self.installed(), {DROPIN: "mine", new: "mine, too"})
+        (self.folder / "root" / new).unlink()
+        (self.folder / "root" / new).mkdir()
+        self.assertIn(f"the new one is {installs[0].parent}/files/", self.script(installs[0]))
+        self.script(self.folder / "root/usr/share/rdma-hook/uninstall")
+        self.assertEqual(list((self.folder / "root" / new).iterdir()), [])
+
+    @unittest.skipIf(os.geteuid() != 0, "it needs root")
+    def test_a_drop_in_that_was_deleted_stays_so_until_a_removal(self):
+        first, second = (self.tarball(text, {"usr/bin/rdma-hook": "1", DROPIN: text}) / "install" for text in "12")
+        dropin = self.folder / "root" / DROPIN
+        self.script(first)
+        dropin.unlink()
+        for _ in range(2):
+            self.assertEqual(self.script(second), f"install: {dropin} was deleted here and stays so; the new one is {second.parent}/files/{DROPIN}\n")
+            self.assertFalse(dropin.exists())
+        self.assertEqual(self.script(self.folder / "root/usr/share/rdma-hook/uninstall"), "")
+        self.assertEqual(self.script(second), "")
+        self.assertEqual(dropin.read_text(encoding="utf-8"), "2")
+
+    @unittest.skipIf(os.geteuid() != 0, "it needs root")
+    def test_a_drop_in_that_a_later_version_does_not_have(self):
         other = "etc/containers/containers.conf.d/60-rdma-hook.conf"
         first = self.tarball("one", {"usr/bin/rdma-hook": "1", DROPIN: "1", other: "1"})
         second = self.tarball("two", {"usr/bin/rdma-hook": "2"})
