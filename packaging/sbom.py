@@ -108,10 +108,22 @@ def identifier(kind, name):
     return f"SPDXRef-{kind}-" + re.sub(r"[^A-Za-z0-9.-]", "-", name)
 
 
+def without_version(source):
+    return re.sub(r"-[0-9]+(-cross)?$", "", source)
+
+
+def ask_for_notices(sources):
+    """Each source package whose code is linked in needs its notice."""
+    named = re.findall(r"^ ([\w-]+) \(", (Path(__file__).parent / "debian/copyright").read_text(encoding="utf-8"), re.MULTILINE)
+    for source in sorted(map(without_version, sources)):
+        if source not in named:
+            raise Unknown(f"packaging/debian/copyright does not name {source}, which is linked in")
+
+
 def foreign(name, about, vendor):
     package, (number, architecture, source, source_version) = identifier("Package", name), about
     return {"name": name, "SPDXID": package, "versionInfo": number, "downloadLocation": "NOASSERTION", "filesAnalyzed": False,
-            "licenseConcluded": "NOASSERTION", "licenseDeclared": LICENCES.get(re.sub(r"-[0-9]+(-cross)?$", "", source), "NOASSERTION"), "copyrightText": "NOASSERTION",
+            "licenseConcluded": "NOASSERTION", "licenseDeclared": LICENCES.get(without_version(source), "NOASSERTION"), "copyrightText": "NOASSERTION",
             "sourceInfo": f"built from the source package {source} {source_version}",
             "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
                               "referenceLocator": f"pkg:deb/{vendor}/{name.replace('+', '%2B')}@{number.replace('+', '%2B')}?arch={architecture}"}]}
@@ -196,8 +208,10 @@ def write(path, build, files, number, when):
     owner = owners([*compiled, *(library for _, _, library in linked)])
     relations = {(program, kind, owner[str(library)]) for program, kind, library in linked}
     relations |= {(owner[str(header)], "BUILD_DEPENDENCY_OF", "rdma-hook") for header in compiled}
+    about = described(sorted(set(owner.values())))
+    ask_for_notices({about[package][2] for _, kind, package in relations if kind == "STATIC_LINK"})
     save(path, document("rdma-hook", ("Apache-2.0", "2026 the authors of rdma-hook"), number, when,
-                        {program: (files / program).read_bytes() for program, _, _ in linked}, relations, described(sorted(set(owner.values())))))
+                        {program: (files / program).read_bytes() for program, _, _ in linked}, relations, about))
 
 
 def write_image(path, folder, build, files, number, when):

@@ -95,6 +95,11 @@ class Licences(unittest.TestCase):
         self.assertEqual(notices(), {name: (sbom.LICENCES[name], packages) for name, packages in {
             "cli11": both, "fmtlib": both, "gcc": both, "glibc": hook, "libmd": both, "libnl3": hook, "nlohmann-json3": both, "tomlplusplus": hook}.items()})
 
+    def test_what_is_linked_in_without_a_notice_stops_a_release(self):
+        sbom.ask_for_notices({"gcc-12", "gcc-12-cross", "libmd"})
+        with self.assertRaisesRegex(sbom.Unknown, "does not name other, which is linked in"):
+            sbom.ask_for_notices({"glibc", "other-1"})
+
     def test_texts_that_ask_for_it_are_there(self):
         text = " ".join((ROOT / "packaging/debian/copyright").read_text(encoding="utf-8").split())
         for words in ("The above copyright notice and this permission notice shall be included in all copies",

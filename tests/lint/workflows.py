@@ -254,7 +254,11 @@ def check_owners(root):
 def check(root):
     loaded = {}
     for path in sorted([root / DEPENDABOT, *(path for folder in (WORKFLOWS, FORMS) for path in (root / folder).glob("*.y*ml"))]):
-        name, text = str(path.relative_to(root)), path.read_text(encoding="utf-8")
+        name = str(path.relative_to(root))
+        if not path.is_file():
+            yield f"{name} is missing"
+            continue
+        text = path.read_text(encoding="utf-8")
         try:
             loaded[name] = yaml.load(text, Unique)
         except yaml.YAMLError as error:

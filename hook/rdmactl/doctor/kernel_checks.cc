@@ -75,6 +75,10 @@ constexpr Build kBuilds[] = {
     {.mark = "-aws", .package = kUbuntus, .without = ""},  // of Ubuntu, as the next
     {.mark = "-azure", .package = kUbuntus, .without = ""},
     {.mark = "-gcp", .package = kUbuntus, .without = ""},
+    {.mark = "-gke", .package = kUbuntus, .without = ""},
+    {.mark = "-ibm", .package = kUbuntus, .without = ""},
+    {.mark = "-lowlatency", .package = kUbuntus, .without = ""},
+    {.mark = "-nvidia", .package = kUbuntus, .without = ""},
     {.mark = "-oracle", .package = kUbuntus, .without = ""},
     {.mark = ".el10", .package = "kernel-modules-{0}", .without = "rdma_rxe siw"},
     {.mark = ".el", .package = "kernel-modules-{0} and kernel-modules-extra-{0}", .without = ""},

@@ -27,6 +27,7 @@ make_chroot() {
     mmdebstrap --mode=root --variant=apt --include="$packages" \
         --aptopt='Acquire::Languages "none"' --aptopt="$work/apt.conf" --dpkgopt=force-unsafe-io \
         --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
+        --dpkgopt='path-include=/usr/share/doc/*/copyright' \
         --setup-hook="install -D -m 755 '$lab/recipe/policy-rc.d' \"\$1/usr/sbin/policy-rc.d\"" "$@" \
         "$suite" "$root" "deb [signed-by=$keyring] $mirror $suite main" >"$work/out" 2>&1 || {
         tail -n 25 "$work/out" >&2

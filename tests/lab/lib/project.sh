@@ -100,13 +100,13 @@ project_files() {
         (cd "$repository" && find . \( -path ./build -o -name .git -o -name __pycache__ \) -prune -o \( -type f -o -type l \) -print0)
 }
 
-# copy_project FOLDER: the files of the work tree in FOLDER; with new times.
+# copy_project FOLDER: the files of the work tree in FOLDER; with new times, and modes by the mask.
 copy_project() {
     mkdir -p "$1"
     # shellcheck disable=SC2016 # for sh
     project_files |
         (cd "$repository" && xargs -0 sh -c 'for file; do [ ! -e "$file" ] && [ ! -L "$file" ] || printf "%s\0" "$file"; done' _) |
-        tar --create --directory "$repository" --null --files-from - | tar --extract --touch --directory "$1"
+        tar --create --directory "$repository" --null --files-from - | tar --extract --touch --no-same-permissions --directory "$1"
 }
 
 # commit_project FOLDER: the same, as the one commit of a repository, of the time SOURCE_DATE_EPOCH.

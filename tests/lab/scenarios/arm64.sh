@@ -1,6 +1,6 @@
 #!/bin/bash
-# SoftRoCE on another processor: containers of bare bundles in two ways in, and of the image of rdma-perf, with verified traffic and an end
-# by force. No call is outside of the lists of netns/base/confine_calls.cc, whose numbers are others there. tests/lab/arm64 runs it.
+# SoftRoCE on another processor: containers of bare bundles in two ways in, and of the image of rdma-perf. Traffic is verified, and one
+# ends by force. No call is outside of the lists of netns/base/confine_calls.cc, whose numbers are others there. tests/lab/arm64 runs it.
 source "${BASH_SOURCE[0]%/*}/engines-lib.sh"
 
 start() { attach "$1" mode=softroce parent=lab0 ip="10.9.0.$2/24" "${@:3}"; }

@@ -113,6 +113,8 @@ TEST_F(DoctorStock, UbuntuOfClouds) {
                                       "6.8.0-1021-azure",
                                       "7.0.0-1004-azure-fde",
                                       "6.8.0-1021-gcp",
+                                      "6.8.0-1021-nvidia",
+                                      "6.8.0-88-lowlatency",
                                       "6.8.0-1021-oracle"}) {
         boot(release, {});
         EXPECT_THAT(first("softroce"),

@@ -39,11 +39,12 @@ FakeVerbs::FakeVerbs(std::vector<FakeDevice> devices) : devices_(std::move(devic
 
 FakeVerbs::~FakeVerbs() = default;
 
-void FakeVerbs::inject(Fault fault, uint64_t message, uint64_t count) {
+void FakeVerbs::inject(Fault fault, uint64_t message, uint64_t count, uint64_t step) {
     const Guard guard(lock_);
     fault_ = fault;
     fault_at_ = message;
     fault_count_ = count;
+    fault_step_ = step;
 }
 
 void FakeVerbs::go_silent(uint64_t message) {

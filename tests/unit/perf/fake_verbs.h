@@ -77,8 +77,8 @@ class FakeVerbs : public perf::Verbs {
     FakeVerbs& operator=(FakeVerbs&&) = delete;
 
     // ---- what goes wrong ------------------------------------------------------------------------
-    // To the message of that number, from 0, and to those behind it, `count` in all.
-    void inject(Fault fault, uint64_t message, uint64_t count = 1);
+    // To the message of that number, from 0, and to each `step`th behind it, `count` in all.
+    void inject(Fault fault, uint64_t message, uint64_t count = 1, uint64_t step = 1);
     void go_silent(uint64_t message);      // from that message on nothing completes
     void go_on();                          // what it held comes now
     void fail_messages(uint64_t message);  // from there on: retry exceeded
@@ -231,6 +231,7 @@ class FakeVerbs : public perf::Verbs {
     Fault fault_ = Fault::None;
     uint64_t fault_at_ = UINT64_MAX;
     uint64_t fault_count_ = 1;
+    uint64_t fault_step_ = 1;
     std::shared_ptr<Request> late_;
     uint32_t late_for_ = 0;  // the number of a queue pair
     uint64_t silent_at_ = UINT64_MAX;

@@ -242,7 +242,9 @@ void FakeVerbs::progress(Pair& pair) {
 
 // A message of an unreliable transport that nobody hears of, again or for now.
 bool FakeVerbs::lose(const Pair& pair, uint32_t to, const Request& request) {
-    const bool is_hit = messages_ >= fault_at_ && messages_ - fault_at_ < fault_count_;
+    const uint64_t behind = messages_ - fault_at_;
+    const bool is_hit =
+        messages_ >= fault_at_ && behind % fault_step_ == 0 && behind / fault_step_ < fault_count_;
     if (pair.is_reliable() || request.piece.length == 0 || !is_hit)
         return false;
     if (fault_ == Fault::Late) {

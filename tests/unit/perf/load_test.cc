@@ -191,8 +191,8 @@ TEST(Sampling, SendOverTcpIsLookedAt) {
     EXPECT_FALSE(result.checked.wrong) << result.checked.wrong->mismatch.kind;
 }
 
-// The first one of either side, in the warm-up. A server looks once it has answered: of a WRITE the
-// next message may be in that slot by then, and so each message has a wrong bit.
+// The first one of either side, in the warm-up. A server looks once it has answered. The next WRITE
+// may be in that slot by then, and so each message to the server has a wrong bit.
 TEST(Sampling, AWrongBitOfALatencyIsFoundWhileThePointRuns) {
     for (const Verb verb : kLookedAt) {
         const Point p = point(verb, Mode::Latency, 500);
@@ -202,13 +202,13 @@ TEST(Sampling, AWrongBitOfALatencyIsFoundWhileThePointRuns) {
             const bool overwritten = sides == 2 && side == 0 && !is_send(verb);
             verbs.inject(Fault::BitFlip,
                          kRoundsBefore * p.slots * sides + side,
-                         overwritten ? UINT64_MAX : 1);
+                         overwritten ? UINT64_MAX : 1,
+                         sides);
             const auto result = run_one(verbs, p);
             ASSERT_TRUE(result) << result.error().message();
             ASSERT_TRUE(result->checked.wrong) << describe(p);
             EXPECT_EQ(result->checked.wrong->mismatch.kind, "bit flip, under load");
-            EXPECT_TRUE(overwritten ||
-                        result->checked.wrong->side == (side + 1 == sides ? "client" : "server"));
+            EXPECT_EQ(result->checked.wrong->side, side + 1 == sides ? "client" : "server");
             EXPECT_TRUE(result->latency);
         }
     }
