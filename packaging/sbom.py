@@ -108,14 +108,15 @@ def identifier(kind, name):
     return f"SPDXRef-{kind}-" + re.sub(r"[^A-Za-z0-9.-]", "-", name)
 
 
-def without_version(source):
-    return re.sub(r"-[0-9]+(-cross)?$", "", source)
+def origin(source):
+    """A source package without the number of a version; of Debian's cross compiler, the one whose code it has."""
+    return {"cross-toolchain-base": "glibc"}.get(source) or re.sub(r"-[0-9]+(-cross)?$", "", source)
 
 
 def ask_for_notices(sources):
     """Each source package whose code is linked in needs its notice."""
     named = re.findall(r"^ ([\w-]+) \(", (Path(__file__).parent / "debian/copyright").read_text(encoding="utf-8"), re.MULTILINE)
-    for source in sorted(map(without_version, sources)):
+    for source in sorted(map(origin, sources)):
         if source not in named:
             raise Unknown(f"packaging/debian/copyright does not name {source}, which is linked in")
 
@@ -123,7 +124,7 @@ def ask_for_notices(sources):
 def foreign(name, about, vendor):
     package, (number, architecture, source, source_version) = identifier("Package", name), about
     return {"name": name, "SPDXID": package, "versionInfo": number, "downloadLocation": "NOASSERTION", "filesAnalyzed": False,
-            "licenseConcluded": "NOASSERTION", "licenseDeclared": LICENCES.get(without_version(source), "NOASSERTION"), "copyrightText": "NOASSERTION",
+            "licenseConcluded": "NOASSERTION", "licenseDeclared": LICENCES.get(origin(source), "NOASSERTION"), "copyrightText": "NOASSERTION",
             "sourceInfo": f"built from the source package {source} {source_version}",
             "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
                               "referenceLocator": f"pkg:deb/{vendor}/{name.replace('+', '%2B')}@{number.replace('+', '%2B')}?arch={architecture}"}]}
