@@ -137,8 +137,8 @@ def verification_code(files):
 
 
 def document(name, terms, number, when, files, relations, about):
-    """The SPDX document of the package `name`. terms: its licence and whose it is; files: ./path -> content; relations: (one, kind, other), of
-    which each is the path of a file or the name of a package."""
+    """The SPDX document of the package `name`. terms: (licence, copyright); files: ./path -> content; relations: (one, kind, other), where one
+    and other are paths of files or names of packages."""
     repository = json.loads((Path(__file__).parent / "project.json").read_text(encoding="utf-8"))["repository"]
     vendor, own = distribution(), identifier("Package", name)
     element = lambda known: identifier("File", known[2:]) if known.startswith("./") else identifier("Package", known)  # noqa: E731

@@ -39,6 +39,7 @@ make_arm64_guest() {
 b=/bin/busybox
 $b mount -t devtmpfs dev /dev
 for module in /modules/*; do $b insmod "$module"; done
+# A shell without udev gets no event of a new disk, so it looks ten times a second, for ten seconds.
 tries=0
 until [ -b /dev/vda ] || [ $tries -ge 100 ]; do
     tries=$((tries + 1))
